@@ -1,0 +1,27 @@
+"""What differences between Paddle's versions and kernels make necessary."""
+
+from . import _check
+from ._paddle import paddle
+
+
+class Dropout(paddle.nn.Dropout):
+    """Dropout that refuses a probability outside 0 to 1.
+
+    It prints its probability alone: what Paddle adds to that differs from version to
+    version, and a notebook that shows a layer must print the same on each.
+    """
+
+    def __init__(self, p):
+        super().__init__(_check.probability("dropout", p))
+
+    def extra_repr(self):
+        return f"p={self.p}"
+
+
+@paddle.jit.not_to_static
+def computable(X):
+    """Return X, or a float32 copy of it: Paddle's CPU kernels know no half precision."""
+    half = X.dtype in (paddle.float16, paddle.bfloat16)
+    if half and paddle.in_dynamic_mode() and X.place.is_cpu_place():
+        return X.astype("float32")
+    return X

@@ -1,0 +1,319 @@
+"""Attention pooling: the masked softmax, two scoring functions, and many heads.
+
+Shapes are written (batch, queries, keys) and so on; ``valid_lens`` says for each
+example, or for each query, how many of the keys are real and not padding.
+"""
+
+import math
+
+from . import _check
+from ._compat import Dropout, computable
+from ._paddle import paddle
+
+nn = paddle.nn
+
+
+def masked_softmax(X, valid_lens):
+    """Softmax over the last axis in which padding gets weight exactly 0.
+
+    Book: section 10.3, the masked softmax operation.
+
+    Args:
+        X: scores, float tensor (batch, queries, keys). It is not changed.
+        valid_lens: None, or the number of valid keys, (batch,) or (batch, queries):
+            a tensor, NumPy array or list of any integer or float type. Key j is
+            valid where j < valid_lens; a length above the number of keys masks
+            nothing, one of 0 or less masks the whole row.
+
+    Returns:
+        Weights of X's shape and dtype. Each row sums to 1; a row without a valid key
+        is all 0.
+
+    Raises:
+        TypeError: X is not a floating point tensor, or valid_lens holds no numbers.
+        ValueError: X has no axes, or not three and valid_lens is given; the shape of
+            valid_lens fits neither form.
+    """
+    _check.float_tensor("X", X)
+    if len(X.shape) == 0:
+        raise ValueError("X must have at least 1 axis, got shape ()")
+    if valid_lens is None:
+        return _softmax(X)
+    _check.float_tensor("X", X, ("batch", "queries", "keys"))
+    lens = _check.lengths(valid_lens, X)
+    return _softmax_of_valid(X, lens)
+
+
+def _softmax(X):
+    if _check.is_empty(X):
+        return paddle.zeros_like(X)
+    return nn.functional.softmax(computable(X), axis=-1).astype(X.dtype)
+
+
+def _softmax_of_valid(X, lens):
+    """Masked softmax for lengths that are checked: int64 or float64, 1 or 2 axes."""
+    if _check.is_empty(X):
+        return paddle.zeros_like(X)
+    scores = computable(X)
+    position = paddle.arange(X.shape[-1], dtype=lens.dtype)
+    # In a reshape a 0 keeps that axis: (batch, 1 or queries, 1).
+    keep = position < lens.reshape([0, -1, 1])
+    # Masked scores become -inf, so no finite score can lose to them. A row without
+    # any valid key would be all -inf and turn to NaN: its first score becomes 0.
+    zero, low = (paddle.full([], v, scores.dtype) for v in (0.0, -math.inf))
+    fill = paddle.where(position == 0, zero, low)
+    weights = nn.functional.softmax(paddle.where(keep, scores, fill), axis=-1)
+    # Paddle's softmax on the CPU leaves exp(-64) even at -inf; here it becomes 0.
+    return paddle.where(keep, weights, zero).astype(X.dtype)
+
+
+def _check_queries_keys_values(queries, keys, values):
+    _check.float_tensor("queries", queries, ("batch", "queries", "query size"))
+    _check.float_tensor("keys", keys, ("batch", "keys", "key size"))
+    _check.float_tensor("values", values, ("batch", "keys", "value size"))
+    _check.axis("keys", keys, 0, "the batch size of queries,", queries, 0)
+    _check.axis("values", values, 0, "the batch size of queries,", queries, 0)
+    _check.axis("values", values, 1, "the number of keys,", keys, 1)
+    _check.precision("keys", keys, "queries", queries)
+    _check.precision("values", values, "queries", queries)
+
+
+class _Attention(nn.Layer):
+    """What the two scoring functions share: weights from scores, and pooling."""
+
+    def __init__(self, dropout):
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.attention_weights = None
+
+    def _pool(self, scores, values, valid_lens):
+        weights = masked_softmax(scores, valid_lens)
+        # Not self.attention_weights = …: Paddle would make it a buffer of the layer,
+        # which to_static and jit.save then try to keep.
+        object.__setattr__(self, "attention_weights", weights)
+        values = computable(values)
+        weights = self.dropout(weights.astype(values.dtype))
+        return paddle.bmm(weights, values)
+
+
+class AdditiveAttention(_Attention):
+    r"""Additive attention: queries and keys may differ in size.
+
+    Book: section 10.3, (10.3.3): a(q, k) = w_v^T tanh(W_q q + W_k k).
+
+    Args:
+        key_size, query_size: sizes of one key and one query.
+        num_hiddens: size of the hidden layer.
+        dropout: probability of dropping a weight in training.
+
+    Attributes:
+        W_k, W_q, w_v: the linear layers, without bias.
+        attention_weights: weights of the last call before dropout, (batch, queries,
+            keys); None before the first.
+
+    Raises:
+        TypeError, ValueError: a size is not a positive integer, or dropout is not a
+            number from 0 to 1.
+    """
+
+    def __init__(self, key_size, query_size, num_hiddens, dropout):
+        super().__init__(dropout)
+        key_size = _check.positive_int("key_size", key_size)
+        query_size = _check.positive_int("query_size", query_size)
+        num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias_attr=False)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias_attr=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias_attr=False)
+
+    def forward(self, queries, keys, values, valid_lens):
+        """Pool values by the additive scores of queries and keys.
+
+        Args:
+            queries: float tensor (batch, queries, query_size).
+            keys: (batch, keys, key_size).
+            values: (batch, keys, value size).
+            valid_lens: as in :func:`masked_softmax`.
+
+        Returns:
+            (batch, queries, value size), in the dtype of values.
+
+        Raises:
+            TypeError, ValueError: an argument of another type or shape.
+        """
+        _check_queries_keys_values(queries, keys, values)
+        _check.axis("queries", queries, 2, "query_size", self.W_q.weight, 0)
+        _check.axis("keys", keys, 2, "key_size", self.W_k.weight, 0)
+        _check.precision("queries", queries, "the layer's weights", self.W_q.weight)
+        queries, keys = self.W_q(queries), self.W_k(keys)
+        # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
+        features = paddle.tanh(queries.unsqueeze(2) + keys.unsqueeze(1))
+        scores = self.w_v(features).squeeze(-1)  # (batch, queries, keys)
+        return self._pool(scores, values, valid_lens).astype(values.dtype)
+
+
+class DotProductAttention(_Attention):
+    r"""Scaled dot-product attention: queries and keys have the same size d.
+
+    Book: section 10.3, (10.3.5): softmax(Q K^T / sqrt(d)) V
+    (Vaswani et al. 2017, arXiv:1706.03762).
+
+    Args:
+        dropout: probability of dropping a weight in training.
+
+    Attributes:
+        attention_weights: weights of the last call before dropout, (batch, queries,
+            keys); None before the first.
+
+    Raises:
+        TypeError, ValueError: dropout is not a number from 0 to 1.
+    """
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        """Pool values by the scaled dot products of queries and keys.
+
+        Args:
+            queries: float tensor (batch, queries, d).
+            keys: (batch, keys, d).
+            values: (batch, keys, value size).
+            valid_lens: as in :func:`masked_softmax`.
+
+        Returns:
+            (batch, queries, value size), in the dtype of values.
+
+        Raises:
+            TypeError, ValueError: an argument of another type or shape.
+        """
+        _check_queries_keys_values(queries, keys, values)
+        _check.axis("keys", keys, 2, "the size of a query,", queries, 2)
+        q, k = computable(queries), computable(keys)
+        scores = paddle.matmul(q, k, transpose_y=True) / math.sqrt(queries.shape[-1])
+        return self._pool(scores, values, valid_lens).astype(values.dtype)
+
+
+class MultiHeadAttention(nn.Layer):
+    """Multi-head attention: num_heads scaled dot-product attentions side by side.
+
+    Book: section 10.5, (10.5.1) and (10.5.2) (Vaswani et al. 2017, arXiv:1706.03762).
+
+    Args:
+        key_size, query_size, value_size: sizes of one key, query and value.
+        num_hiddens: size of the output; each head works on num_hiddens / num_heads.
+        num_heads: number of heads; divides num_hiddens.
+        dropout: probability of dropping a weight in training.
+        bias: whether the four linear layers have a bias.
+
+    Attributes:
+        W_q, W_k, W_v, W_o: the linear layers.
+        attention: the :class:`DotProductAttention` of all heads; its
+            ``attention_weights`` is (batch * num_heads, queries, keys), the heads of
+            one example next to each other.
+
+    Raises:
+        TypeError, ValueError: a size is not a positive integer, num_heads does not
+            divide num_hiddens, or dropout is not a number from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        key_size,
+        query_size,
+        value_size,
+        num_hiddens,
+        num_heads,
+        dropout,
+        bias=False,
+    ):
+        super().__init__()
+        num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
+        self.num_heads = _check.positive_int("num_heads", num_heads)
+        _check.divisible("num_hiddens", num_hiddens, "num_heads", self.num_heads)
+        self.attention = DotProductAttention(dropout)
+
+        def linear(name, size):
+            # Paddle's bias_attr: False is without a bias, None with the default one.
+            size = _check.positive_int(name, size)
+            return nn.Linear(size, num_hiddens, bias_attr=None if bias else False)
+
+        self.W_q = linear("query_size", query_size)
+        self.W_k = linear("key_size", key_size)
+        self.W_v = linear("value_size", value_size)
+        self.W_o = linear("num_hiddens", num_hiddens)
+
+    def forward(self, queries, keys, values, valid_lens):
+        """Let every query attend to all valid keys, in every head.
+
+        Args:
+            queries: float tensor (batch, queries, query_size).
+            keys: (batch, keys, key_size).
+            values: (batch, keys, value_size).
+            valid_lens: as in :func:`masked_softmax`; the same for every head.
+
+        Returns:
+            (batch, queries, num_hiddens).
+
+        Raises:
+            TypeError, ValueError: an argument of another type or shape.
+        """
+        _check_queries_keys_values(queries, keys, values)
+        _check.axis("queries", queries, 2, "query_size", self.W_q.weight, 0)
+        _check.axis("keys", keys, 2, "key_size", self.W_k.weight, 0)
+        _check.precision("queries", queries, "the layer's weights", self.W_q.weight)
+        _check.axis("values", values, 2, "value_size", self.W_v.weight, 0)
+        if valid_lens is not None:
+            # one length for each head: (batch * num_heads,) or (…, queries)
+            lens = _check.lengths(valid_lens, queries).unsqueeze(1)
+            copies = [1, self.num_heads] + [1] * (len(lens.shape) - 2)
+            valid_lens = lens.tile(copies).flatten(0, 1)
+        # each (batch * num_heads, queries or keys, num_hiddens / num_heads)
+        q = transpose_qkv(self.W_q(queries), self.num_heads)
+        k = transpose_qkv(self.W_k(keys), self.num_heads)
+        v = transpose_qkv(self.W_v(values), self.num_heads)
+        pooled = self.attention(q, k, v, valid_lens)
+        return self.W_o(transpose_output(pooled, self.num_heads))
+
+
+def transpose_qkv(X, num_heads):
+    """Split the last axis among the heads, and move the heads into the batch.
+
+    Book: section 10.5.
+
+    Args:
+        X: tensor (batch, n, num_hiddens).
+        num_heads: number of heads; divides num_hiddens.
+
+    Returns:
+        (batch * num_heads, n, num_hiddens / num_heads), the heads of one example next
+        to each other.
+
+    Raises:
+        TypeError, ValueError: X has not three axes, or num_heads does not divide
+            num_hiddens.
+    """
+    _check.float_tensor("X", X, ("batch", "n", "num_hiddens"))
+    num_heads = _check.positive_int("num_heads", num_heads)
+    _check.divisible_axis("num_hiddens", X, 2, "num_heads", num_heads)
+    X = X.reshape([0, 0, num_heads, X.shape[2] // num_heads])
+    return X.transpose([0, 2, 1, 3]).flatten(0, 1)
+
+
+def transpose_output(X, num_heads):
+    """Undo :func:`transpose_qkv`: heads back out of the batch, side by side.
+
+    Book: section 10.5.
+
+    Args:
+        X: tensor (batch * num_heads, n, d).
+        num_heads: number of heads.
+
+    Returns:
+        (batch, n, num_heads * d).
+
+    Raises:
+        TypeError, ValueError: X has not three axes, or num_heads does not divide the
+            first.
+    """
+    _check.float_tensor("X", X, ("batch * num_heads", "n", "d"))
+    num_heads = _check.positive_int("num_heads", num_heads)
+    _check.divisible_axis("batch * num_heads", X, 0, "num_heads", num_heads)
+    X = X.reshape([-1, num_heads, X.shape[1], X.shape[2]])
+    return X.transpose([0, 2, 1, 3]).flatten(2, 3)

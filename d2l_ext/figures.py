@@ -1,0 +1,230 @@
+"""The book's two drawing functions: curves and heat maps.
+
+matplotlib is imported when something is drawn. In a notebook the figures are crisp
+PNG; nothing is echoed when a call is the last line of a cell.
+"""
+
+import itertools
+
+import numpy as np
+
+from ._paddle import paddle
+
+FMTS = ("-", "m--", "g-.", "r:")
+# Beyond the book's four formats: colours that none of those has.
+MORE_COLORS = ("C1", "C9", "C5", "C7", "C8", "C6")
+
+
+def plot(
+    X,
+    Y=None,
+    xlabel=None,
+    ylabel=None,
+    legend=None,
+    xlim=None,
+    ylim=None,
+    xscale="linear",
+    yscale="linear",
+    fmts=FMTS,
+    figsize=(3.5, 2.5),
+    axes=None,
+):
+    """Draw one or more curves into a new figure.
+
+    Book: section 2.4.
+
+    Args:
+        X, Y: the points. A curve is a tensor, NumPy array or list with one axis;
+            several curves are a list of those or the rows of an array with two axes.
+            One X serves all of Y. With X alone, its values are drawn over 0, 1, ….
+        xlabel, ylabel, xlim, ylim, xscale, yscale: as matplotlib has them.
+        legend: a list with a text for each curve.
+        fmts: matplotlib format strings, one for each curve; further curves get
+            further colours.
+        figsize: width and height in inches.
+        axes: matplotlib axes to clear and draw into; without it a new figure.
+
+    Returns:
+        The matplotlib axes; the figure is ``axes.figure``.
+
+    Raises:
+        TypeError: X or Y does not hold numbers.
+        ValueError: X and Y differ in the number of curves or of points, or have more
+            than two axes.
+    """
+    curves = _pair(X, Y)
+    if axes is None:
+        use_crisp_png()
+        axes = _pyplot().figure(figsize=figsize).add_subplot()
+    axes.cla()
+    for i, points in enumerate(curves):
+        if i < len(fmts):
+            axes.plot(*points, fmts[i])
+        else:
+            axes.plot(*points, color=MORE_COLORS[(i - len(fmts)) % len(MORE_COLORS)])
+    axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
+    axes.set(xlim=xlim, ylim=ylim)
+    if legend:
+        axes.legend(legend)
+    axes.grid()
+    return without_echo(axes)
+
+
+def show_heatmaps(
+    matrices, xlabel, ylabel, titles=None, figsize=(2.5, 2.5), cmap="Reds"
+):
+    """Draw matrices as heat maps, all on the one scale that the colour bar shows.
+
+    Book: section 10.1.
+
+    Args:
+        matrices: tensor or array (rows, columns, queries, keys), a panel for each row
+            and column; (columns, queries, keys) for one row of panels, or
+            (queries, keys) for one panel.
+        xlabel, ylabel: texts below the lowest and beside the leftmost panels.
+        titles: a list with a text for each column, or for each panel; it may be
+            shorter.
+        figsize: width and height of the figure in inches.
+        cmap: matplotlib colour map.
+
+    Returns:
+        The matplotlib axes, a NumPy array (rows, columns).
+
+    Raises:
+        TypeError: matrices does not hold numbers.
+        ValueError: matrices is empty or has another number of axes, or there are more
+            titles than panels.
+    """
+    matrices = _panels(matrices)
+    rows, columns = matrices.shape[:2]
+    titles = _titles(titles, rows, columns)
+    use_crisp_png()
+    figure, axes = _pyplot().subplots(
+        rows, columns, figsize=figsize, sharex=True, sharey=True, squeeze=False
+    )
+    finite = matrices[np.isfinite(matrices)]
+    scale = (finite.min(), finite.max()) if finite.size else (0, 1)
+    for (i, j), panel in np.ndenumerate(axes):
+        image = panel.imshow(matrices[i, j], cmap=cmap, vmin=scale[0], vmax=scale[1])
+        panel.set_title(titles[i][j])
+        panel.label_outer()
+        panel.set(xlabel=xlabel if i == rows - 1 else None)
+        panel.set(ylabel=ylabel if j == 0 else None)
+    figure.colorbar(image, ax=axes, shrink=0.6)
+    return without_echo(axes)
+
+
+def _pyplot():
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def use_crisp_png():
+    """In a notebook, PNG with twice the pixels: sharp, and the same on every run."""
+    try:
+        from IPython import get_ipython
+    except ModuleNotFoundError:
+        return
+    if hasattr(get_ipython(), "kernel"):
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats("retina")
+
+
+def without_echo(axes):
+    """Return ``axes``, one or an array of them, so that no notebook prints them."""
+    if isinstance(axes, np.ndarray):
+        return axes.view(_SilentArray)
+    axes._ipython_display_ = _no_echo
+    return axes
+
+
+def _no_echo():
+    """IPython calls this instead of printing the object that a cell ends with."""
+
+
+class _SilentArray(np.ndarray):
+    def _ipython_display_(self):
+        _no_echo()
+
+
+def to_numpy(name, data):
+    """Return a tensor, also one with a gradient, or anything array-like as NumPy."""
+    if paddle.is_tensor(data):
+        data = data.detach()
+        if data.dtype in (paddle.float16, paddle.bfloat16):  # NumPy has no bfloat16
+            data = data.astype("float32")
+        array = data.numpy()
+    else:
+        array = np.asarray(data)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got {type(data).__name__}")
+    return array
+
+
+def _curves(name, data):
+    """Return ``data`` as a list of arrays with one axis, one for each curve."""
+    if isinstance(data, (list, tuple, range)) and any(np.ndim(d) for d in data):
+        parts = [_numbers(name, part) for part in data]
+    else:
+        array = _numbers(name, data)
+        if array.ndim not in (1, 2):
+            raise ValueError(f"{name} must have 1 or 2 axes, got shape {array.shape}")
+        parts = list(array) if array.ndim == 2 else [array]
+    for part in parts:
+        if part.size != max(part.shape, default=0):  # (n, 1) is one curve as well
+            raise ValueError(
+                f"a curve in {name} must have 1 axis, got shape {part.shape}"
+            )
+    return [part.reshape(-1) for part in parts]
+
+
+def _numbers(name, data):
+    if isinstance(data, (list, tuple)):
+        data = [to_numpy(name, d) if paddle.is_tensor(d) else d for d in data]
+    return to_numpy(name, data)
+
+
+def _pair(X, Y):
+    """Return a list with (x, y), or (y,) alone, for each curve."""
+    if Y is None:
+        return [(y,) for y in _curves("X", X)]
+    X, Y = _curves("X", X), _curves("Y", Y)
+    if len(X) == 1:
+        X = X * len(Y)
+    if len(X) != len(Y):
+        raise ValueError(
+            f"X must hold 1 curve or as many as Y, got {len(X)} and {len(Y)}"
+        )
+    for i, (x, y) in enumerate(zip(X, Y)):
+        if len(x) not in (0, len(y)):
+            raise ValueError(
+                f"X and Y must have as many points, got {len(x)} and {len(y)} "
+                f"in curve {i}"
+            )
+    return [(x, y) if len(x) else (y,) for x, y in zip(X, Y)]
+
+
+def _panels(matrices):
+    array = to_numpy("matrices", matrices).astype(float)
+    if not 2 <= array.ndim <= 4 or array.size == 0:
+        raise ValueError(
+            "matrices must be of shape (rows, columns, queries, keys), "
+            f"(columns, queries, keys) or (queries, keys), got {array.shape}"
+        )
+    return array.reshape((1,) * (4 - array.ndim) + array.shape)
+
+
+def _titles(titles, rows, columns):
+    """Return a title, or "", for each panel: [row][column]."""
+    titles = list(titles or [])
+    if len(titles) > rows * columns:
+        raise ValueError(
+            f"titles must be at most one for each of the {rows * columns} panels, "
+            f"got {len(titles)}"
+        )
+    if len(titles) <= columns:  # one for each column, as in the book
+        titles = (titles + [""] * columns)[:columns] * rows
+    padded = itertools.chain(titles, itertools.repeat(""))
+    return [list(itertools.islice(padded, columns)) for _ in range(rows)]

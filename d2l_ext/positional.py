@@ -1,0 +1,81 @@
+"""The fixed positional encoding from sines and cosines."""
+
+import numpy as np
+
+from . import _check
+from ._compat import Dropout, computable
+from ._paddle import paddle
+
+
+def position_table(max_len, num_hiddens):
+    """Return the encodings of positions 0 .. max_len-1, float64 (max_len, num_hiddens).
+
+    (10.6.2): column 2j is sin(i / 10000^(2j/d)), column 2j+1 the cosine of the same
+    angle, with i the row and d = num_hiddens. An odd d ends with a sine.
+    """
+    rows = np.arange(max_len)[:, None]
+    angles = rows / 10000.0 ** (np.arange(0, num_hiddens, 2) / num_hiddens)
+    table = np.empty((max_len, num_hiddens))
+    table[:, 0::2] = np.sin(angles)
+    table[:, 1::2] = np.cos(angles[:, : num_hiddens // 2])
+    return table
+
+
+class PositionalEncoding(paddle.nn.Layer):
+    """Add to each token an encoding of its position, then apply dropout.
+
+    Book: section 10.6, (10.6.2) (Vaswani et al. 2017, arXiv:1706.03762).
+
+    Args:
+        num_hiddens: size of one token, even or odd.
+        dropout: probability of dropping an element in training.
+        max_len: the longest sequence that can be encoded.
+
+    Attributes:
+        P: the table (1, max_len, num_hiddens), computed in float64 and rounded once to
+            Paddle's default dtype. It is a buffer that is not saved, so a checkpoint
+            does not depend on max_len.
+
+    Raises:
+        TypeError, ValueError: num_hiddens or max_len is not a positive integer, or
+            dropout is not a number from 0 to 1.
+    """
+
+    def __init__(self, num_hiddens, dropout, max_len=1000):
+        super().__init__()
+        num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
+        max_len = _check.positive_int("max_len", max_len)
+        self.dropout = Dropout(dropout)
+        table = position_table(max_len, num_hiddens)[None]
+        P = paddle.to_tensor(table).astype(paddle.get_default_dtype())
+        self.register_buffer("P", P, persistable=False)
+
+    def forward(self, X):
+        """Return dropout(X + P[:, :n, :]).
+
+        Args:
+            X: float tensor (batch, n, num_hiddens), n at most max_len.
+
+        Returns:
+            A tensor of X's shape and dtype.
+
+        Raises:
+            TypeError: X is not a floating point tensor.
+            ValueError: X has not three axes, its tokens are of another size, or there
+                are more of them than max_len.
+        """
+        _check.float_tensor("X", X, ("batch", "n", "num_hiddens"))
+        _check.axis("X", X, 2, "num_hiddens", self.P, 2)
+        _check.at_most("X", X, 1, "max_len", self.P.shape[1])
+        if _check.is_empty(X):
+            return paddle.zeros_like(X)
+        tokens = computable(X)
+        return self.dropout(tokens + self._rows(X.shape[1], tokens.dtype)).astype(
+            X.dtype
+        )
+
+    def _rows(self, n, dtype):
+        """The first n rows in ``dtype``; float64 anew, since P may be coarser."""
+        if dtype == paddle.float64 != self.P.dtype:
+            return paddle.to_tensor(position_table(n, self.P.shape[2])[None])
+        return self.P[:, :n, :].astype(dtype)

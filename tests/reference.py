@@ -1,0 +1,71 @@
+"""The book's formulas in float64 NumPy, written without a look at the package.
+
+Every loop runs over single numbers or rows, so that no axis can be swapped unnoticed.
+"""
+
+import math
+
+import numpy as np
+
+
+def masked_softmax(X, valid_lens):
+    """Softmax over the last axis; (batch,) or (batch, queries) lengths, or None."""
+    X = np.asarray(X, dtype="float64")
+    batch, queries, keys = X.shape
+    weights = np.zeros(X.shape)
+    for b in range(batch):
+        for q in range(queries):
+            length = keys if valid_lens is None else np.asarray(valid_lens)[b]
+            if np.ndim(length):
+                length = length[q]
+            kept = [k for k in range(keys) if k < length]
+            if kept:
+                top = max(X[b, q, k] for k in kept)
+                exps = {k: math.exp(X[b, q, k] - top) for k in kept}
+                for k in kept:
+                    weights[b, q, k] = exps[k] / math.fsum(exps.values())
+    return weights
+
+
+def dot_product_attention(Q, K, V, valid_lens):
+    """(10.3.5); returns the output and the weights."""
+    Q, K, V = (np.asarray(a, dtype="float64") for a in (Q, K, V))
+    scores = np.array([q @ k.T for q, k in zip(Q, K)]) / math.sqrt(Q.shape[-1])
+    weights = masked_softmax(scores, valid_lens)
+    return np.array([w @ v for w, v in zip(weights, V)]), weights
+
+
+def additive_attention(Q, K, V, valid_lens, W_q, W_k, w_v):
+    """(10.3.3); the matrices are (size, num_hiddens) and (num_hiddens, 1)."""
+    Q, K, V = (np.asarray(a, dtype="float64") for a in (Q, K, V))
+    scores = np.zeros((Q.shape[0], Q.shape[1], K.shape[1]))
+    for b, q, k in np.ndindex(*scores.shape):
+        hidden = np.tanh(Q[b, q] @ W_q + K[b, k] @ W_k)
+        scores[b, q, k] = (hidden @ w_v)[0]
+    weights = masked_softmax(scores, valid_lens)
+    return np.array([w @ v for w, v in zip(weights, V)]), weights
+
+
+def multi_head_attention(Q, K, V, valid_lens, W_q, W_k, W_v, W_o, num_heads):
+    """(10.5.1) and (10.5.2) without bias: one head after the other."""
+    size = W_q.shape[1] // num_heads
+    heads, weights = [], []
+    for h in range(num_heads):
+        part = slice(h * size, (h + 1) * size)
+        head = dot_product_attention(
+            Q @ W_q[:, part], K @ W_k[:, part], V @ W_v[:, part], valid_lens
+        )
+        heads.append(head[0])
+        weights.append(head[1])
+    return np.concatenate(heads, axis=-1) @ W_o, weights
+
+
+def positional_encoding(n, d):
+    """(10.6.2), element by element."""
+    table = np.zeros((n, d))
+    for i in range(n):
+        for column in range(d):
+            j = column // 2
+            angle = i / 10000 ** (2 * j / d)
+            table[i, column] = math.cos(angle) if column % 2 else math.sin(angle)
+    return table

@@ -1,0 +1,71 @@
+"""Importing the package: what it brings along, and what it says when it cannot."""
+
+import subprocess
+import sys
+
+import pytest
+
+import d2l_ext
+
+
+def run_python(code, cwd, *flags):
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_import_is_quiet_and_leaves_heavy_modules_alone(tmp_path):
+    heavy = {"d2l", "matplotlib", "pandas", "IPython"}
+    code = f"import d2l_ext, sys; print(sorted({heavy} & set(sys.modules)))"
+    done = run_python(code, tmp_path, "-W", "default")
+    assert (done.returncode, done.stdout) == (0, "[]\n")
+    assert "ccache" not in done.stderr and "d2l_ext" not in done.stderr
+
+
+def test_every_public_name_is_there():
+    assert set(d2l_ext.__all__) <= set(vars(d2l_ext))
+    for name in d2l_ext.__all__:
+        documented = getattr(d2l_ext, name).__doc__
+        assert documented, name
+
+
+def test_figures_work_in_a_plain_script_and_print_nothing(tmp_path):
+    code = (
+        "import d2l_ext, matplotlib\n"
+        "matplotlib.use('Agg')\n"
+        "d2l_ext.plot([1, 2]).figure.savefig('curve.png')\n"
+        "d2l_ext.show_heatmaps([[1, 2]], 'Keys', 'Queries')[0, 0].figure.savefig('map.png')"
+    )
+    done = run_python(code, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "curve.png").stat().st_size > 5000
+    assert (tmp_path / "map.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("name", ["paddle.py", "paddle/__init__.py"])
+def test_file_or_folder_that_hides_paddle_is_named(name, tmp_path):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("")
+    done = run_python("import d2l_ext", tmp_path)
+    assert done.returncode == 1
+    message = f"{tmp_path / name} hides the installed PaddlePaddle: rename it"
+    assert message in done.stderr.splitlines()[-1]
+
+
+def test_missing_paddle_gets_a_sentence(tmp_path):
+    hide = (
+        "import sys\n"
+        "class Hide:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'paddle':\n"
+        "            raise ModuleNotFoundError('no paddle', name=name)\n"
+        "sys.meta_path.insert(0, Hide())\n"
+    )
+    done = run_python(hide + "import d2l_ext", tmp_path)
+    assert done.returncode == 1
+    message = "d2l_ext needs PaddlePaddle, which is not installed: pip install"
+    assert message in done.stderr.splitlines()[-1]

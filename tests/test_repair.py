@@ -1,0 +1,171 @@
+import importlib
+import sys
+import types
+import warnings
+
+import matplotlib
+import numpy as np
+import paddle
+import pytest
+
+import d2l_ext
+from d2l_ext import repair
+from tests.kernel import pictures, run_cells, texts
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def d2l():
+    return d2l_ext.patch_d2l()
+
+
+class TestPatch:
+    def test_returns_the_installed_module_with_the_names_replaced(self, d2l):
+        assert d2l is importlib.import_module("d2l.paddle")
+        for name in ("MultiHeadAttention", "PositionalEncoding", "plot"):
+            assert getattr(d2l, name) is getattr(d2l_ext, name)
+
+    def test_calling_it_twice_is_harmless(self, d2l):
+        before = dict(vars(d2l))
+        assert d2l_ext.patch_d2l() is d2l
+        assert dict(vars(d2l)) == before
+
+    def test_d2l_s_own_classes_use_the_replacements(self, d2l):
+        block = d2l.EncoderBlock(24, 24, 24, 24, [24], 24, 48, 8, 0.5)
+        assert type(block.attention) is d2l_ext.MultiHeadAttention
+
+    def test_warnings_are_switched_on_again(self, d2l):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what importing d2l does
+            d2l_ext.patch_d2l()
+            assert ("ignore", None, Warning, None, 0) not in warnings.filters
+
+    def test_warnings_stay_off_where_the_user_wants_that(self, d2l, monkeypatch):
+        monkeypatch.setattr(sys, "warnoptions", ["ignore"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            d2l_ext.patch_d2l()
+            assert ("ignore", None, Warning, None, 0) in warnings.filters
+
+    def test_tensors_can_be_drawn_by_matplotlib_itself(self, d2l):
+        x = paddle.arange(3)
+        (line,) = d2l.plt.figure().gca().plot(x, x * 2, "o")
+        assert line.get_xydata().tolist() == [[0, 0], [1, 2], [2, 4]]
+        d2l.plt.close("all")
+
+
+class TestUnknownD2l:
+    """Each d2l that is not the one expected gets a sentence."""
+
+    def pretend(self, monkeypatch, version, **names):
+        package, module = types.ModuleType("d2l"), types.ModuleType("d2l.paddle")
+        package.__version__ = version
+        vars(module).update(names)
+        monkeypatch.setitem(sys.modules, "d2l", package)
+        monkeypatch.setitem(sys.modules, "d2l.paddle", module)
+        return module
+
+    def test_other_version_with_the_same_functions_is_patched_and_said(
+        self, d2l, monkeypatch
+    ):
+        module = self.pretend(monkeypatch, "0.17.7", **vars(d2l))
+        with pytest.warns(UserWarning, match="made for d2l 0.17.6 and found 0.17.7"):
+            assert d2l_ext.patch_d2l() is module
+
+    def test_missing_function_is_named_and_nothing_changed(self, d2l, monkeypatch):
+        names = {k: v for k, v in vars(d2l).items() if k != "sequence_mask"}
+        module = self.pretend(monkeypatch, "2.0.0", **names)
+        before = dict(vars(module))
+        with pytest.raises(RuntimeError, match="d2l 2.0.0 .*sequence_mask is missing"):
+            d2l_ext.patch_d2l()
+        assert dict(vars(module)) == before
+
+    def test_other_arguments_are_named(self, d2l, monkeypatch):
+        names = {**vars(d2l), "plot": lambda figure: figure}
+        self.pretend(monkeypatch, "2.0.0", **names)
+        with pytest.raises(RuntimeError, match="plot takes other arguments"):
+            d2l_ext.patch_d2l()
+
+    def import_from(self, monkeypatch, folder):
+        """Forget d2l, and find only what is in ``folder``."""
+        for name in [n for n in sys.modules if n.split(".")[0] == "d2l"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setattr(sys, "path", [str(folder)])
+        importlib.invalidate_caches()
+
+    def test_not_installed(self, d2l, monkeypatch, tmp_path):
+        self.import_from(monkeypatch, tmp_path)
+        message = "d2l is not installed: pip install --no-deps d2l==0.17.6"
+        with pytest.raises(ImportError, match=message):
+            d2l_ext.patch_d2l()
+
+    def test_release_without_paddle(self, d2l, monkeypatch, tmp_path):
+        (tmp_path / "d2l").mkdir()
+        (tmp_path / "d2l" / "__init__.py").write_text("__version__ = '1.0.3'\n")
+        self.import_from(monkeypatch, tmp_path)
+        with pytest.raises(ImportError, match="d2l 1.0.3 has no d2l.paddle: pip"):
+            d2l_ext.patch_d2l()
+
+    @pytest.mark.parametrize("name", ["d2l/__init__.py", "d2l.py", "d2l/notes.txt"])
+    def test_file_or_folder_that_hides_it(self, name, d2l, monkeypatch, tmp_path):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+        self.import_from(monkeypatch, tmp_path)
+        with pytest.raises(ImportError, match=f"{tmp_path}.* hides the .* d2l: rename"):
+            d2l_ext.patch_d2l()
+
+
+class TestSequenceMask:
+    @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+    @pytest.mark.parametrize("lens", [[1, 2], [1.0, 2.0]])
+    def test_keeps_the_dtype_and_the_caller_s_tensor(self, dtype, lens):
+        X = paddle.to_tensor([[1, 2, 3], [4, 5, 6]], dtype=dtype)
+        masked = repair.sequence_mask(X, paddle.to_tensor(lens), value=-1)
+        assert masked.dtype == X.dtype
+        assert masked.tolist() == [[1, -1, -1], [4, 5, -1]]
+        assert X.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+    def test_masks_along_the_second_of_three_axes(self):
+        masked = repair.sequence_mask(paddle.ones([2, 3, 5]), paddle.to_tensor([1, 0]))
+        assert masked.sum(axis=-1).tolist() == [[5, 0, 0], [0, 0, 0]]
+
+
+def test_masked_loss_counts_valid_tokens_only():
+    # Equal scores for 10 words cost log 10 a token; mean over 4 tokens, 4, 2, 0 valid.
+    loss = repair.MaskedSoftmaxCELoss()
+    label = paddle.ones([3, 4], dtype="int64")
+    values = loss(paddle.ones([3, 4, 10]), label, paddle.to_tensor([4, 2, 0]))
+    expected = np.log(10) * np.array([1, 0.5, 0])
+    np.testing.assert_allclose(values.numpy(), expected, rtol=1e-6)
+
+
+def test_cells_of_section_10_6_run_as_typed():
+    outputs = run_cells(
+        "import d2l_ext\nd2l = d2l_ext.patch_d2l()",
+        "import math\nimport paddle\nfrom paddle import nn\n"
+        "from d2l import paddle as d2l",
+        "num_hiddens, num_heads = 100, 5\n"
+        "attention = d2l.MultiHeadAttention(num_hiddens, num_hiddens, num_hiddens,\n"
+        "                                   num_hiddens, num_heads, 0.5)\n"
+        "attention.eval()",
+        "batch_size, num_queries, valid_lens = 2, 4, paddle.to_tensor([3, 2])\n"
+        "X = paddle.ones((batch_size, num_queries, num_hiddens))\n"
+        "attention(X, X, X, valid_lens).shape",
+        "encoding_dim, num_steps = 32, 60\n"
+        "pos_encoding = d2l.PositionalEncoding(encoding_dim, 0)\n"
+        "pos_encoding.eval()\n"
+        "X = pos_encoding(paddle.zeros((1, num_steps, encoding_dim)))\n"
+        "P = pos_encoding.P[:, :X.shape[1], :]\n"
+        "d2l.plot(paddle.arange(num_steps), P[0, :, 6:10].T, figsize=(6, 2.5),\n"
+        "         xlabel='Row (position)',\n"
+        "         legend=['Col %d' % d for d in paddle.arange(6, 10)])",
+        "P = P[0, :, :].unsqueeze(0).unsqueeze(0)\n"
+        "d2l.show_heatmaps(P, xlabel='Column (encoding dimension)',\n"
+        "                  ylabel='Row (position)', figsize=(3.5, 4), cmap='Blues')",
+    )
+    assert "[2, 4, 100]" in texts(outputs[3])[0]
+    assert [len(pictures(o)) for o in outputs] == [0, 0, 0, 0, 1, 1]
+    assert [len(o) for o in outputs[4:]] == [1, 1]
+    streams = [o for cell in outputs for o in cell if o.output_type == "stream"]
+    assert streams == []  # no warning, nothing logged
