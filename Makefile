@@ -1,0 +1,47 @@
+# Each recipe is one line; what it does is in tools/. Works with GNU make 3.81 too.
+PYTHON ?= python3
+NB ?=
+GPU ?=
+VENV_PYTHON := .venv/bin/python
+STATE := $(CURDIR)/.venv/var
+# By file: the cells of a notebook need one kernel, one after the other.
+PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+
+# What a user has set up for other work must not change what the notebooks show, and
+# a home folder that cannot be written to must not bring up warnings in them.
+unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONWARNINGS PYTHONOPTIMIZE
+unexport JUPYTER_PATH MPLBACKEND MATPLOTLIBRC PYTEST_ADDOPTS PYTEST_PLUGINS
+export IPYTHONDIR := $(STATE)/ipython
+export MPLCONFIGDIR := $(STATE)/matplotlib
+export JUPYTER_RUNTIME_DIR := $(STATE)/jupyter
+export JUPYTER_PREFER_ENV_PATH := 1
+
+.PHONY: help setup run notebooks test test-notebooks lab lock clean
+
+help:  ## list the targets (this is what `make` alone does)
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
+
+setup:  ## make .venv, or bring it up to date; GPU=1 for paddlepaddle-gpu, GPU=0 back
+	@command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
+	@"$(PYTHON)" tools/setup_env.py --gpu "$(GPU)" $(if $(filter file,$(origin PYTHON)),,--python-given) $(if $(filter setup,$(MAKECMDGOALS)),,--quiet)
+
+run: setup  ## execute all notebooks (or NB=...); results go to build/
+	@$(VENV_PYTHON) tools/run_notebooks.py run $(NB)
+
+notebooks: setup  ## execute them in place, after a change: outputs are stored
+	@$(VENV_PYTHON) tools/run_notebooks.py in-place $(NB)
+
+test: setup  ## run the tests, and compare all notebooks with their stored outputs
+	@$(VENV_PYTHON) -m pytest $(PARALLEL)
+
+test-notebooks: setup  ## only the notebooks; NB=notebooks/x.ipynb for one
+	@$(VENV_PYTHON) -m pytest $(if $(NB),$(NB),$(PARALLEL) notebooks)
+
+lab: setup  ## open JupyterLab on the notebooks, for this machine only
+	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)/notebooks" $(if $(filter 0,$(shell id -u)),--allow-root)
+
+lock:  ## derive requirements/*.txt anew from pyproject.toml (needs uv)
+	@"$(PYTHON)" tools/make_locks.py
+
+clean:  ## delete what make made: .venv and build/
+	@rm -rf .venv build

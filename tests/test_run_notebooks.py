@@ -1,0 +1,305 @@
+"""`make run` and `make notebooks`, on small notebooks and with real kernels."""
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+import run_notebooks
+
+ROOT = Path(__file__).resolve().parent.parent
+GOOD = ["a = 6", "print(a)\nprint(a * 7)"]
+BAD = ["a = 6", "a / 0", "print('never')"]
+FIGURE = "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2, 4])\nplt.show()"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty project for the functions, which find all their files below ROOT."""
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setattr(run_notebooks, "ROOT", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def save(folder, name, cells, text="# 标题\n\n公式 $x_1$", **metadata):
+    cells = [cell if isinstance(cell, dict) else new_code_cell(cell) for cell in cells]
+    notebook = new_notebook(cells=[new_markdown_cell(text), *cells], metadata=metadata)
+    path = folder / "notebooks" / name
+    nbformat.write(notebook, path)
+    return path
+
+
+def outputs(path):
+    """The outputs of the code cells, as texts."""
+    cells = nbformat.read(path, as_version=4).cells
+    texts = []
+    for cell in cells[1:]:
+        for output in cell.outputs:
+            texts.append(output.get("text") or output.get("ename") or "data")
+    return texts
+
+
+# make run
+
+
+def test_run_leaves_copy_and_page_and_says_where(folder, capsys):
+    path = save(folder, "good.ipynb", GOOD)
+    before = path.read_bytes()
+    assert run_notebooks.main(["run"]) == 0
+    assert "build/good.ipynb, build/good.html" in capsys.readouterr().out
+    assert outputs(folder / "build" / "good.ipynb") == ["6\n42\n"]
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in folder.rglob("*.*")) == [
+        "good.html",
+        "good.ipynb",
+        "good.ipynb",
+    ]
+
+
+def test_run_names_the_failing_cell_and_goes_on(folder, capsys):
+    bad = save(folder, "bad.ipynb", BAD)
+    save(folder, "good.ipynb", GOOD)
+    before = bad.read_bytes()
+    assert run_notebooks.main(["run"]) == 1
+    output = capsys.readouterr()
+    place = "notebooks/bad.ipynb, cell 3 (In [2]): ZeroDivisionError: division by zero"
+    assert place in output.err and "a / 0" in output.err and "\x1b" not in output.err
+    assert "1 of 2 notebooks failed" in output.err
+    assert bad.read_bytes() == before
+    assert outputs(folder / "build" / "good.ipynb") == ["6\n42\n"]
+    assert outputs(folder / "build" / "bad.ipynb") == ["ZeroDivisionError"]
+    assert "ZeroDivisionError" in (folder / "build" / "bad.html").read_text("utf-8")
+
+
+def test_run_names_the_cell_that_killed_the_kernel(folder, capsys):
+    save(folder, "dead.ipynb", ["a = 1", "import os; os._exit(1)"])
+    assert run_notebooks.main(["run"]) == 1
+    assert "dead.ipynb, cell 3 (In [2]): the kernel died" in capsys.readouterr().err
+
+
+def test_run_takes_whatever_kernel_the_author_had(folder):
+    spec = {
+        "name": "py35-paddle1.2.0",
+        "display_name": "AI Studio",
+        "language": "python",
+    }
+    save(folder, "foreign.ipynb", GOOD, kernelspec=spec)
+    assert run_notebooks.main(["run"]) == 0
+    assert outputs(folder / "build" / "foreign.ipynb") == ["6\n42\n"]
+
+
+def test_run_starts_from_nothing_in_the_folder_of_the_notebook(folder):
+    code = "import os; print(os.path.basename(os.getcwd()), 'a' in globals())"
+    save(folder, "a.ipynb", ["a = 1"])
+    save(folder, "b.ipynb", [code])
+    assert run_notebooks.main(["run"]) == 0
+    assert outputs(folder / "build" / "b.ipynb") == ["notebooks False\n"]
+
+
+def test_run_only_those_named(folder, capsys):
+    save(folder, "a.ipynb", GOOD)
+    b = save(folder, "b.ipynb", GOOD)
+    assert run_notebooks.main(["run", str(b)]) == 0
+    assert not (folder / "build" / "a.ipynb").exists()
+    assert run_notebooks.main(["run", "notebooks/c.ipynb"]) == 2
+    assert "There is no notebook notebooks/c.ipynb." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{", '{"cells": 1}', "\N{GRINNING FACE}"])
+def test_run_names_a_file_that_is_no_notebook(folder, capsys, text):
+    (folder / "notebooks" / "a.ipynb").write_text(text, encoding="utf-8")
+    save(folder, "b.ipynb", GOOD)
+    assert run_notebooks.main(["run"]) == 1
+    assert "notebooks/a.ipynb is not a notebook: " in capsys.readouterr().err
+    assert outputs(folder / "build" / "b.ipynb") == ["6\n42\n"]
+
+
+def test_a_full_disk_is_a_sentence(folder, capsys, monkeypatch):
+    path = save(folder, "good.ipynb", GOOD)
+    before = path.read_bytes()
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    for what in "run", "in-place":
+        assert run_notebooks.main([what]) == 1
+        assert "The disk is full. Free some room" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("moment", ["a kernel starts", "a cell runs"])
+def test_interrupt_is_a_sentence_and_leaves_no_kernel(tmp_path, moment):
+    code = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    (tmp_path / "notebooks").mkdir()
+    path = save(tmp_path, "slow.ipynb", [code])
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    # A terminal sends Ctrl-C to make and to its child alike, not to the kernels.
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            str(ROOT / "tools" / "run_notebooks.py"),
+            "in-place",
+            str(path),
+        ],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    before = path.read_bytes()
+    deadline = time.monotonic() + 60
+    while not kernels(str(temporary)) or (
+        moment == "a cell runs" and not (path.parent / "pid").exists()
+    ):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    errors = process.communicate(timeout=30)[1].decode("utf-8")
+    assert process.returncode == 130
+    assert "Interrupted." in errors and "Traceback" not in errors
+    assert path.read_bytes() == before
+    assert not kernels(str(temporary))
+
+
+def kernels(folder):
+    """The processes whose connection file is in this folder."""
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if any(folder in word for word in process.info["cmdline"] or [])
+    ]
+
+
+# The page
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def test_page_is_complete_in_itself(folder):
+    text = r"# 10.6 *自注意力*" "\n\n" r"$$\mathbf{y} = \sin(x) \tag{10.6.1}$$"
+    save(folder, "a.ipynb", [FIGURE], text=text)
+    assert run_notebooks.main(["run"]) == 0
+    page = (folder / "build" / "a.html").read_text(encoding="utf-8")
+    assert "<title>10.6 自注意力</title>" in page and '<html lang="zh">' in page
+    assert r"$$\mathbf{y} = \sin(x) \tag{10.6.1}$$" in page
+    tags = Tags()
+    tags.feed(page)
+    fetched = [
+        attributes.get("src") or attributes.get("href")
+        for tag, attributes in tags.found
+        if tag in ("script", "link", "img", "iframe")
+        and ("src" in attributes or "href" in attributes)
+    ]
+    assert len(fetched) == 1 and fetched[0].startswith("data:image/png;base64,")
+    assert not re.search(r"import\(\s*[\"']https?:|@import|url\([\"']?https?:", page)
+    # What draws the formulas: MathJax's start-up code, whole.
+    assert "MathJax" in page and page.count("</script>") == page.count("<script")
+    assert len(page) > 2_000_000
+
+
+# make notebooks
+
+
+def in_place(path):
+    status = run_notebooks.main(["in-place", str(path)])
+    return status, path.read_bytes()
+
+
+def test_in_place_twice_gives_the_same_bytes(folder):
+    noise = "import sys, time\nfor i in range(20):\n    print(i, flush=True)\n"
+    noise += "    time.sleep(0.02)\nprint(1, file=sys.stderr)"
+    path = save(
+        folder, "a.ipynb", [*GOOD, noise, FIGURE, "a"], authors=[{"name": "me"}]
+    )
+    status, first = in_place(path)
+    assert status == 0
+    assert in_place(path) == (0, first)
+    notebook = json.loads(first)
+    assert notebook["metadata"] == {
+        "authors": [{"name": "me"}],
+        "kernelspec": {
+            "display_name": "Python 3 (ipykernel)",
+            "language": "python",
+            "name": "python3",
+        },
+        "language_info": {"name": "python"},
+    }
+    cells = notebook["cells"][1:]
+    assert [cell["execution_count"] for cell in cells] == [1, 2, 3, 4, 5]
+    assert [cell["metadata"] for cell in cells] == [{}] * 5
+    assert [output["name"] for output in cells[2]["outputs"]] == ["stdout", "stderr"]
+    assert "image/png" in cells[3]["outputs"][-1]["data"]
+    assert first.endswith(b"}\n") and b"\\u" not in first
+
+
+def test_in_place_removes_what_an_editor_left(folder):
+    old = new_code_cell("1 + 1", execution_count=17)
+    old.metadata = {"execution": {"a": "x"}, "ExecuteTime": {}, "tags": ["mine"]}
+    old.outputs = [nbformat.v4.new_output("stream", text="stale")]
+    path = save(
+        folder, "a.ipynb", [old], language_info={"name": "python", "version": "3.5.1"}
+    )
+    name = json.loads(path.read_text("utf-8"))["cells"][1]["id"]
+    assert in_place(path)[0] == 0
+    cell = json.loads(path.read_text("utf-8"))["cells"][1]
+    assert cell["id"] == name and cell["metadata"] == {"tags": ["mine"]}
+    assert cell["execution_count"] == 1
+    assert [output["data"] for output in cell["outputs"]] == [{"text/plain": ["2"]}]
+    assert b"3.5.1" not in path.read_bytes()
+
+
+def test_in_place_leaves_a_failing_notebook_alone(folder, capsys):
+    path = save(folder, "bad.ipynb", BAD)
+    before = path.read_bytes()
+    assert in_place(path) == (1, before)
+    assert "bad.ipynb, cell 3 (In [2]): ZeroDivisionError" in capsys.readouterr().err
+    assert [file.name for file in folder.rglob("*.*")] == ["bad.ipynb"]
+
+
+def test_in_place_tells_of_stderr(folder, capsys):
+    path = save(folder, "a.ipynb", ["1", "import sys\nprint('oh', file=sys.stderr)"])
+    assert in_place(path)[0] == 0
+    errors = capsys.readouterr().err
+    assert "a.ipynb, cell 3: wrote to stderr" in errors and ": oh" in errors
+    assert "cell 2" not in errors
+
+
+def test_in_place_saves_the_tagged_figure(folder, capsys):
+    cell = new_code_cell(FIGURE, metadata={"tags": ["readme-picture"]})
+    path = save(folder, "a.ipynb", ["1", cell])
+    picture = folder / "docs" / "figure.png"
+    assert in_place(path)[0] == 0
+    notebook = nbformat.read(path, as_version=4)
+    png = base64.b64decode(notebook.cells[2].outputs[-1].data["image/png"])
+    assert picture.read_bytes() == png and png.startswith(b"\x89PNG")
+    cell.source = "1 + 1"
+    path = save(folder, "b.ipynb", [cell])
+    assert in_place(path)[0] == 1
+    assert "tagged readme-picture has no picture" in capsys.readouterr().err
+    assert picture.read_bytes() == png
+
+
+def test_without_a_tagged_figure_there_is_no_picture(folder):
+    assert in_place(save(folder, "a.ipynb", [FIGURE]))[0] == 0
+    assert not (folder / "docs").exists()

@@ -1,0 +1,61 @@
+"""One HTML page from an executed notebook, complete in itself: it opens offline.
+
+nbconvert's own page fetches MathJax from the network. This one carries it, about 2 MB,
+so that formulas look as they do in JupyterLab wherever the file is taken.
+"""
+
+import functools
+import logging
+import re
+from importlib.resources import files
+
+from jinja2 import DictLoader
+from nbconvert.exporters import HTMLExporter
+
+PAGE = r"""
+{%- extends "lab/index.html.j2" -%}
+{%- block html_head_js -%}{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}
+<script>
+MathJax = {
+  tex: {
+    inlineMath: [["$", "$"], ["\\(", "\\)"]],
+    processEscapes: true
+  },
+  options: { enableMenu: false }
+};
+</script>
+<script>{{ resources.mathjax }}</script>
+{%- endblock -%}
+"""
+
+
+@functools.lru_cache(maxsize=1)
+def mathjax():
+    # -full: the smaller one would fetch TeX extensions when a formula needs them.
+    path = files("mathjax") / "static" / "mathjax" / "es5" / "tex-svg-full.js"
+    return path.read_text(encoding="utf-8")
+
+
+def title_of(notebook, default):
+    """The first heading, as plain text."""
+    for cell in notebook.cells:
+        match = re.search(r"^#+ +(.+)$", cell.source, re.MULTILINE)
+        if cell.cell_type == "markdown" and match:
+            return re.sub(r"[`*$]", "", match.group(1)).strip()
+    return default
+
+
+def html_page(notebook, path):
+    """The page's text; `path` is where the notebook is, for pictures in its text."""
+    exporter = HTMLExporter(
+        template_file="page.html.j2",
+        extra_loaders=[DictLoader({"page.html.j2": PAGE})],
+        embed_images=True,
+        language_code="zh",
+    )
+    exporter.log.setLevel(logging.ERROR)  # it warns of every figure without alt text
+    metadata = {"name": title_of(notebook, path.stem), "path": str(path.parent)}
+    resources = {"metadata": metadata, "mathjax": mathjax()}
+    return exporter.from_notebook_node(notebook, resources=resources)[0]

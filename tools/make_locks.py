@@ -1,0 +1,45 @@
+"""Derive requirements/*.txt from pyproject.toml with uv, for maintainers."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HEADER = "# Derived from pyproject.toml by `make lock`; do not edit.\n"
+D2L_HEADER = """\
+# d2l asks for versions of 2021 (numpy==1.21.5, ...) that today's Python cannot install,
+# and works with today's. So it is installed without what it asks for:
+#     pip install --no-deps -r requirements/d2l.txt
+"""
+
+
+def compile_pins(uv, *choice):
+    """The pins for all systems and Python versions, as a text."""
+    command = [uv, "pip", "compile", "--universal", "--python-version", "3.9", *choice]
+    command += ["--no-header", "--no-annotate", "--quiet"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode("utf-8")
+
+
+def write(name, text):
+    path = os.path.join(ROOT, "requirements", name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(HEADER + text)
+    pins = re.findall(r"^[\w.-]+==", text, re.MULTILINE)
+    print(f"requirements/{name}: {len(pins)} pins")
+
+
+def main():
+    uv = shutil.which("uv")
+    if not uv:
+        sys.exit("make lock needs uv: pip install uv")
+    for paddle in "cpu", "gpu":
+        extras = ["--extra", paddle, "--extra", "notebooks", "--extra", "test"]
+        write(paddle + ".txt", compile_pins(uv, "pyproject.toml", *extras))
+    write("d2l.txt", D2L_HEADER + compile_pins(uv, "--group", "d2l", "--no-deps"))
+
+
+if __name__ == "__main__":
+    main()
