@@ -52,10 +52,16 @@ def divisible(name, value, by_name, by):
 @paddle.jit.not_to_static
 def float_tensor(name, value, axes=None):
     """Check that ``value`` is a floating point tensor with the named axes."""
-    if not paddle.is_tensor(value):
-        raise TypeError(f"{name} must be a paddle.Tensor, got {type(value).__name__}")
+    tensor(name, value, axes)
     if value.dtype not in FLOATS:
         raise TypeError(f"{name} must be of a floating point type, got {value.dtype}")
+
+
+@paddle.jit.not_to_static
+def tensor(name, value, axes=None):
+    """Check that ``value`` is a tensor with the named axes."""
+    if not paddle.is_tensor(value):
+        raise TypeError(f"{name} must be a paddle.Tensor, got {type(value).__name__}")
     if axes is not None and len(value.shape) != len(axes):
         raise ValueError(
             f"{name} must have {len(axes)} axes ({', '.join(axes)}), "
@@ -69,88 +75,108 @@ def same(size, expected):
 
 
 @paddle.jit.not_to_static
-def axis(name, tensor, index, meaning, like, like_index):
-    """Check that one size of ``tensor`` is that of ``like``, which ``meaning`` names."""
+def axis(name, value, index, meaning, like, like_index):
+    """Check that one size of ``value`` is that of ``like``, which ``meaning`` names."""
     expected = like.shape[like_index]
-    if not same(tensor.shape[index], expected):
+    if not same(value.shape[index], expected):
         raise ValueError(
             f"{name} must have {meaning} {expected} on axis {index}, "
-            f"got shape {tuple(tensor.shape)}"
+            f"got shape {tuple(value.shape)}"
         )
 
 
 @paddle.jit.not_to_static
-def precision(name, tensor, meaning, like):
+def precision(name, value, meaning, like):
     """Check that both are float64, or neither: Paddle multiplies no float32 with that.
 
     Half and single precision may meet: ``paddle.amp`` brings them together.
     """
-    if (tensor.dtype == paddle.float64) != (like.dtype == paddle.float64):
+    if (value.dtype == paddle.float64) != (like.dtype == paddle.float64):
         raise TypeError(
-            f"{name} must have the dtype of {meaning}, {like.dtype}, got {tensor.dtype}"
+            f"{name} must have the dtype of {meaning}, {like.dtype}, got {value.dtype}"
         )
 
 
 @paddle.jit.not_to_static
-def divisible_axis(name, tensor, index, by_name, by):
-    """Check that one size of ``tensor`` splits into ``by`` equal parts."""
-    divisible(name, tensor.shape[index], by_name, by)
+def divisible_axis(name, value, index, by_name, by):
+    """Check that one size of ``value`` splits into ``by`` equal parts."""
+    divisible(name, value.shape[index], by_name, by)
 
 
 @paddle.jit.not_to_static
-def at_most(name, tensor, index, limit_name, limit):
-    """Check that one size of ``tensor`` does not exceed a limit."""
-    if tensor.shape[index] > limit:
+def at_most(name, value, index, limit_name, limit):
+    """Check that one size of ``value`` does not exceed a limit."""
+    if value.shape[index] > limit:
         raise ValueError(
             f"{name} must have at most {limit_name} {limit} on axis {index}, "
-            f"got shape {tuple(tensor.shape)}"
+            f"got shape {tuple(value.shape)}"
         )
 
 
 @paddle.jit.not_to_static
-def is_empty(tensor):
+def is_empty(*values):
     """True where a size is 0: there is nothing to compute, and kernels may refuse."""
-    return 0 in tensor.shape
+    return any(0 in value.shape for value in values)
 
 
 @paddle.jit.not_to_static
 def lengths(valid_lens, queries):
-    """Return ``valid_lens`` as an int64 or float64 tensor (batch,) or (batch, queries).
+    """Return ``valid_lens`` as a tensor (batch,) or (batch, queries), int64 or float64.
 
     Those are the first two sizes of the tensor ``queries``.
-
-    Accepted are tensors, NumPy arrays, lists and tuples of any integer or float type. The
-    two wide types hold every length exactly, so comparing them loses nothing.
     """
-    if paddle.is_tensor(valid_lens):
-        if valid_lens.dtype in INTEGERS:
-            lens = valid_lens.astype("int64")
-        elif valid_lens.dtype in FLOATS:
-            lens = valid_lens.astype("float64")
-        else:
-            raise TypeError(f"valid_lens must hold numbers, got {valid_lens.dtype}")
-    else:
-        lens = paddle.to_tensor(_array_of_lengths(valid_lens))
-    shape, (batch, queries) = tuple(lens.shape), queries.shape[:2]
-    fits = len(shape) in (1, 2) and all(map(same, shape, (batch, queries)))
+    lens = _wide("valid_lens", valid_lens)
+    shape, (batch, num_queries) = tuple(lens.shape), queries.shape[:2]
+    fits = len(shape) in (1, 2) and all(map(same, shape, (batch, num_queries)))
     if not fits:
         raise ValueError(
             f"valid_lens must be of shape (batch,) = ({batch},) or "
-            f"(batch, queries) = ({batch}, {queries}), got {shape}"
+            f"(batch, queries) = ({batch}, {num_queries}), got {shape}"
         )
     return lens
 
 
-def _array_of_lengths(valid_lens):
+@paddle.jit.not_to_static
+def lengths_of_rows(name, valid_len, X):
+    """Return ``valid_len`` as a tensor (batch,), int64 or float64.
+
+    One number for a batch of one will do: d2l squeezes its lengths.
+    """
+    lens = _wide(name, valid_len)
+    batch, shape = X.shape[0], tuple(lens.shape)
+    if shape == () and same(batch, 1):
+        return lens.reshape([1])
+    if len(shape) != 1 or not same(shape[0], batch):
+        raise ValueError(f"{name} must be of shape (batch,) = ({batch},), got {shape}")
+    return lens
+
+
+def _wide(name, lens):
+    """Lengths of any integer or float type, from a tensor, array or list, as a tensor.
+
+    The two wide types hold every length exactly, so comparing them loses nothing.
+    """
+    if not paddle.is_tensor(lens):
+        return paddle.to_tensor(_array_of_lengths(name, lens))
+    if lens.dtype in INTEGERS:
+        return lens.astype("int64")
+    if lens.dtype in FLOATS:
+        return lens.astype("float64")
+    raise TypeError(f"{name} must hold numbers, got {lens.dtype}")
+
+
+def _array_of_lengths(name, lens):
     try:
-        array = np.asarray(valid_lens)
+        array = np.asarray(lens)
     except ValueError:  # rows of different lengths
         array = np.asarray(None)
     if array.dtype.kind == "f":
         return array.astype("float64")
     if array.dtype.kind in "iu":
+        if array.dtype == "uint64":
+            array = np.minimum(array, np.uint64(2**63 - 1))
         return array.astype("int64")
     raise TypeError(
-        "valid_lens must be None, a tensor, an array or a list of numbers in rows of "
-        f"equal length, got {type(valid_lens).__name__} {valid_lens!r}"
+        f"{name} must be a tensor, an array or a list of numbers in rows of equal "
+        f"length, got {type(lens).__name__} {lens!r}"
     )

@@ -81,19 +81,32 @@ def _check_queries_keys_values(queries, keys, values):
 class _Attention(nn.Layer):
     """What the two scoring functions share: weights from scores, and pooling."""
 
-    def __init__(self, dropout):
+    def __init__(self):
         super().__init__()
-        self.dropout = Dropout(dropout)
         self.attention_weights = None
 
-    def _pool(self, scores, values, valid_lens):
-        weights = masked_softmax(scores, valid_lens)
+    def _attend(self, queries, keys, values, valid_lens):
+        if _check.is_empty(queries, keys, values):
+            return self._attend_to_nothing(queries, keys, values, valid_lens)
+        weights = masked_softmax(self._scores(queries, keys), valid_lens)
+        self._keep(weights)
+        kept_values = computable(values)
+        weights = self.dropout(weights.astype(kept_values.dtype))
+        return paddle.bmm(weights, kept_values).astype(values.dtype)
+
+    def _attend_to_nothing(self, queries, keys, values, valid_lens):
+        """Without keys the output is 0; without examples or queries it is empty."""
+        batch, num_queries, _ = queries.shape
+        if valid_lens is not None:
+            _check.lengths(valid_lens, queries)
+        weights = paddle.zeros([batch, num_queries, keys.shape[1]], values.dtype)
+        self._keep(weights)
+        return paddle.zeros([batch, num_queries, values.shape[2]], values.dtype)
+
+    def _keep(self, weights):
         # Not self.attention_weights = …: Paddle would make it a buffer of the layer,
         # which to_static and jit.save then try to keep.
         object.__setattr__(self, "attention_weights", weights)
-        values = computable(values)
-        weights = self.dropout(weights.astype(values.dtype))
-        return paddle.bmm(weights, values)
 
 
 class AdditiveAttention(_Attention):
@@ -117,13 +130,14 @@ class AdditiveAttention(_Attention):
     """
 
     def __init__(self, key_size, query_size, num_hiddens, dropout):
-        super().__init__(dropout)
+        super().__init__()
         key_size = _check.positive_int("key_size", key_size)
         query_size = _check.positive_int("query_size", query_size)
         num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
         self.W_k = nn.Linear(key_size, num_hiddens, bias_attr=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias_attr=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias_attr=False)
+        self.dropout = Dropout(dropout)
 
     def forward(self, queries, keys, values, valid_lens):
         """Pool values by the additive scores of queries and keys.
@@ -144,11 +158,13 @@ class AdditiveAttention(_Attention):
         _check.axis("queries", queries, 2, "query_size", self.W_q.weight, 0)
         _check.axis("keys", keys, 2, "key_size", self.W_k.weight, 0)
         _check.precision("queries", queries, "the layer's weights", self.W_q.weight)
-        queries, keys = self.W_q(queries), self.W_k(keys)
+        return self._attend(queries, keys, values, valid_lens)
+
+    def _scores(self, queries, keys):
+        queries, keys = self.W_q(computable(queries)), self.W_k(computable(keys))
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = paddle.tanh(queries.unsqueeze(2) + keys.unsqueeze(1))
-        scores = self.w_v(features).squeeze(-1)  # (batch, queries, keys)
-        return self._pool(scores, values, valid_lens).astype(values.dtype)
+        return self.w_v(features).squeeze(-1)  # (batch, queries, keys)
 
 
 class DotProductAttention(_Attention):
@@ -168,6 +184,10 @@ class DotProductAttention(_Attention):
         TypeError, ValueError: dropout is not a number from 0 to 1.
     """
 
+    def __init__(self, dropout):
+        super().__init__()
+        self.dropout = Dropout(dropout)
+
     def forward(self, queries, keys, values, valid_lens=None):
         """Pool values by the scaled dot products of queries and keys.
 
@@ -185,9 +205,17 @@ class DotProductAttention(_Attention):
         """
         _check_queries_keys_values(queries, keys, values)
         _check.axis("keys", keys, 2, "the size of a query,", queries, 2)
-        q, k = computable(queries), computable(keys)
-        scores = paddle.matmul(q, k, transpose_y=True) / math.sqrt(queries.shape[-1])
-        return self._pool(scores, values, valid_lens).astype(values.dtype)
+        if queries.shape[2] == 0:
+            raise ValueError(
+                "queries and keys must be of size 1 or more on axis 2, "
+                f"got shape {tuple(queries.shape)}"
+            )
+        return self._attend(queries, keys, values, valid_lens)
+
+    def _scores(self, queries, keys):
+        queries, keys = computable(queries), computable(keys)
+        scores = paddle.matmul(queries, keys, transpose_y=True)
+        return scores / math.sqrt(queries.shape[-1])
 
 
 class MultiHeadAttention(nn.Layer):
@@ -200,7 +228,7 @@ class MultiHeadAttention(nn.Layer):
         num_hiddens: size of the output; each head works on num_hiddens / num_heads.
         num_heads: number of heads; divides num_hiddens.
         dropout: probability of dropping a weight in training.
-        bias: whether the four linear layers have a bias.
+        bias: whether the four linear layers have a bias, or Paddle's ParamAttr for it.
 
     Attributes:
         W_q, W_k, W_v, W_o: the linear layers.
@@ -230,9 +258,8 @@ class MultiHeadAttention(nn.Layer):
         self.attention = DotProductAttention(dropout)
 
         def linear(name, size):
-            # Paddle's bias_attr: False is without a bias, None with the default one.
             size = _check.positive_int(name, size)
-            return nn.Linear(size, num_hiddens, bias_attr=None if bias else False)
+            return nn.Linear(size, num_hiddens, bias_attr=bias)
 
         self.W_q = linear("query_size", query_size)
         self.W_k = linear("key_size", key_size)
@@ -260,16 +287,35 @@ class MultiHeadAttention(nn.Layer):
         _check.precision("queries", queries, "the layer's weights", self.W_q.weight)
         _check.axis("values", values, 2, "value_size", self.W_v.weight, 0)
         if valid_lens is not None:
-            # one length for each head: (batch * num_heads,) or (…, queries)
-            lens = _check.lengths(valid_lens, queries).unsqueeze(1)
-            copies = [1, self.num_heads] + [1] * (len(lens.shape) - 2)
-            valid_lens = lens.tile(copies).flatten(0, 1)
+            valid_lens = self._for_each_head(_check.lengths(valid_lens, queries))
         # each (batch * num_heads, queries or keys, num_hiddens / num_heads)
-        q = transpose_qkv(self.W_q(queries), self.num_heads)
-        k = transpose_qkv(self.W_k(keys), self.num_heads)
-        v = transpose_qkv(self.W_v(values), self.num_heads)
+        q = self._project(self.W_q, queries)
+        k = self._project(self.W_k, keys)
+        v = self._project(self.W_v, values)
         pooled = self.attention(q, k, v, valid_lens)
-        return self.W_o(transpose_output(pooled, self.num_heads))
+        output = _linear(self.W_o, transpose_output(pooled, self.num_heads))
+        # Half precision that was computed in float32 returns as what it came.
+        return (
+            output if computable(queries) is queries else output.astype(queries.dtype)
+        )
+
+    def _project(self, linear, X):
+        return transpose_qkv(_linear(linear, computable(X)), self.num_heads)
+
+    def _for_each_head(self, lens):
+        """Repeat the lengths of each example: (batch * num_heads,) or (…, queries)."""
+        if _check.is_empty(lens):
+            batch, *rest = lens.shape
+            return paddle.zeros([batch * self.num_heads, *rest], lens.dtype)
+        copies = [1, self.num_heads] + [1] * (len(lens.shape) - 1)
+        return lens.unsqueeze(1).tile(copies).flatten(0, 1)
+
+
+def _linear(linear, X):
+    """The linear layer, also where Paddle's kernel refuses an empty tensor."""
+    if _check.is_empty(X):
+        return paddle.zeros([*X.shape[:-1], linear.weight.shape[1]], X.dtype)
+    return linear(X)
 
 
 def transpose_qkv(X, num_heads):
@@ -289,9 +335,12 @@ def transpose_qkv(X, num_heads):
         TypeError, ValueError: X has not three axes, or num_heads does not divide
             num_hiddens.
     """
-    _check.float_tensor("X", X, ("batch", "n", "num_hiddens"))
+    _check.tensor("X", X, ("batch", "n", "num_hiddens"))
     num_heads = _check.positive_int("num_heads", num_heads)
     _check.divisible_axis("num_hiddens", X, 2, "num_heads", num_heads)
+    if _check.is_empty(X):
+        batch, n, num_hiddens = X.shape
+        return paddle.zeros([batch * num_heads, n, num_hiddens // num_heads], X.dtype)
     X = X.reshape([0, 0, num_heads, X.shape[2] // num_heads])
     return X.transpose([0, 2, 1, 3]).flatten(0, 1)
 
@@ -312,8 +361,11 @@ def transpose_output(X, num_heads):
         TypeError, ValueError: X has not three axes, or num_heads does not divide the
             first.
     """
-    _check.float_tensor("X", X, ("batch * num_heads", "n", "d"))
+    _check.tensor("X", X, ("batch * num_heads", "n", "d"))
     num_heads = _check.positive_int("num_heads", num_heads)
     _check.divisible_axis("batch * num_heads", X, 0, "num_heads", num_heads)
+    if _check.is_empty(X):
+        batch, n, d = X.shape
+        return paddle.zeros([batch // num_heads, n, num_heads * d], X.dtype)
     X = X.reshape([-1, num_heads, X.shape[1], X.shape[2]])
     return X.transpose([0, 2, 1, 3]).flatten(2, 3)

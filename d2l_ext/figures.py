@@ -35,8 +35,8 @@ def plot(
 
     Args:
         X, Y: the points. A curve is a tensor, NumPy array or list with one axis;
-            several curves are a list of those or the rows of an array with two axes.
-            One X serves all of Y. With X alone, its values are drawn over 0, 1, ….
+            several curves are a list of those or the rows of an array with two axes. A
+            column (n, 1) is one curve. One X serves all of Y. With X alone, its values are drawn over 0, 1, ….
         xlabel, ylabel, xlim, ylim, xscale, yscale: as matplotlib has them.
         legend: a list with a text for each curve.
         fmts: matplotlib format strings, one for each curve; further curves get
@@ -53,6 +53,9 @@ def plot(
             than two axes.
     """
     curves = _pair(X, Y)
+    fmts = FMTS if fmts is None else fmts
+    if axes is not None and not hasattr(axes, "cla"):
+        raise TypeError(f"axes must be matplotlib axes, got {type(axes).__name__}")
     if axes is None:
         use_crisp_png()
         axes = _pyplot().figure(figsize=figsize).add_subplot()
@@ -64,8 +67,8 @@ def plot(
             axes.plot(*points, color=MORE_COLORS[(i - len(fmts)) % len(MORE_COLORS)])
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
     axes.set(xlim=xlim, ylim=ylim)
-    if legend:
-        axes.legend(legend)
+    if legend is not None and len(legend):
+        axes.legend([legend] if isinstance(legend, str) else legend)
     axes.grid()
     return without_echo(axes)
 
@@ -132,12 +135,12 @@ def use_crisp_png():
         set_matplotlib_formats("retina")
 
 
-def without_echo(axes):
-    """Return ``axes``, one or an array of them, so that no notebook prints them."""
-    if isinstance(axes, np.ndarray):
-        return axes.view(_SilentArray)
-    axes._ipython_display_ = _no_echo
-    return axes
+def without_echo(shown):
+    """Return the object so that no notebook prints it: axes, an array, a module."""
+    if isinstance(shown, np.ndarray):
+        return shown.view(_SilentArray)
+    shown._ipython_display_ = _no_echo
+    return shown
 
 
 def _no_echo():
@@ -157,7 +160,12 @@ def to_numpy(name, data):
             data = data.astype("float32")
         array = data.numpy()
     else:
-        array = np.asarray(data)
+        if isinstance(data, np.ma.MaskedArray):
+            data = data.astype(float).filled(np.nan)  # not drawn
+        try:
+            array = np.asarray(data)
+        except ValueError:
+            raise ValueError(f"{name} must have rows of equal length") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got {type(data).__name__}")
     return array
@@ -171,9 +179,10 @@ def _curves(name, data):
         array = _numbers(name, data)
         if array.ndim not in (1, 2):
             raise ValueError(f"{name} must have 1 or 2 axes, got shape {array.shape}")
-        parts = list(array) if array.ndim == 2 else [array]
+        one = array.ndim == 1 or array.shape[1] == 1  # a column is one curve, too
+        parts = [array] if one else list(array)
     for part in parts:
-        if part.size != max(part.shape, default=0):  # (n, 1) is one curve as well
+        if part.size != max(part.shape, default=0):
             raise ValueError(
                 f"a curve in {name} must have 1 axis, got shape {part.shape}"
             )
@@ -218,7 +227,9 @@ def _panels(matrices):
 
 def _titles(titles, rows, columns):
     """Return a title, or "", for each panel: [row][column]."""
-    titles = list(titles or [])
+    if titles is None or isinstance(titles, str):
+        titles = [titles or ""]
+    titles = list(titles)
     if len(titles) > rows * columns:
         raise ValueError(
             f"titles must be at most one for each of the {rows * columns} panels, "

@@ -10,10 +10,26 @@ import inspect
 import sys
 import warnings
 
-from . import attention, figures, positional
+from . import _check, attention, figures, positional
 from ._paddle import paddle
+from .figures import without_echo
 
 KNOWN_VERSION = "0.17.6"  # the only release with d2l.paddle
+EVERYTHING = ("ignore", None, Warning, None, 0)  # the filter that d2l sets
+NOISE = (
+    # d2l's own training loop causes it on every batch.
+    "To copy construct from a tensor",
+    # Paddle 3.2 says so of its own paddle.sort, paddle.max and others.
+    "Non compatible API",
+)
+WIDER = {
+    paddle.float16: paddle.float32,
+    paddle.bfloat16: paddle.float32,
+    paddle.int8: paddle.int32,
+    paddle.uint8: paddle.int32,
+    paddle.int16: paddle.int32,
+    paddle.bool: paddle.int32,
+}
 
 
 def patch_d2l():
@@ -21,7 +37,8 @@ def patch_d2l():
 
     What is replaced is listed in ``REPLACEMENTS``, each with the reason. Also, d2l
     switches off all warnings of the process when it is imported: they are switched on
-    again. Calling this twice is harmless.
+    again. Calling this twice is harmless. Call it right after importing d2l: a class
+    that was taken from d2l, or subclassed, before is not repaired.
 
     Returns:
         The module ``d2l.paddle``.
@@ -32,29 +49,50 @@ def patch_d2l():
         RuntimeError: this d2l lacks what is to be replaced, or its functions take
             other arguments; nothing is changed then.
     """
+    silent_before = "d2l.paddle" not in sys.modules and EVERYTHING in warnings.filters
     module = _import_d2l_paddle()
-    _check_known(module)
+    if all(vars(module).get(ours.__name__) is ours for ours in REPLACEMENTS):
+        return module
+    _check_same_functions(module)
     for replacement in REPLACEMENTS:
         setattr(module, replacement.__name__, replacement)
-    _switch_warnings_on()
     _let_tensors_be_copied()
+    if not silent_before:
+        _switch_warnings_on()
+    _say_if_version_is_new()
+    without_echo(module)  # its text is a path on this machine
     return module
 
 
 def sequence_mask(X, valid_len, value=0):
     """Return X with the elements from ``valid_len`` on set to ``value``.
 
-    Book: section 9.7. Args: X, tensor (batch, n, …); valid_len, number of elements to
-    keep in each row, (batch,) of any integer or float type. X is not changed, and the
-    result has its dtype.
+    Book: section 9.7.
+
+    Args:
+        X: tensor (batch, n, …) of any dtype. It is not changed.
+        valid_len: how many elements of each row to keep, (batch,) of any integer or
+            float type.
+        value: what takes the place of the others.
+
+    Returns:
+        A tensor of X's shape and dtype.
+
+    Raises:
+        TypeError: X is not a tensor, or valid_len holds no numbers.
+        ValueError: valid_len is not of shape (batch,).
     """
-    if not isinstance(valid_len, paddle.Tensor):
-        valid_len = paddle.to_tensor(valid_len)
+    _check.tensor("X", X)
+    lens = _check.lengths_of_rows("valid_len", valid_len, X)
+    if _check.is_empty(X):
+        return paddle.zeros_like(X)
     rest = [1] * (len(X.shape) - 2)
-    position = paddle.arange(X.shape[1], dtype="float64").reshape([1, -1, *rest])
-    keep = position < valid_len.astype("float64").reshape([-1, 1, *rest])
-    fill = paddle.full(X.shape, value, dtype=X.dtype)
-    return paddle.where(keep.expand(X.shape), X, fill)
+    position = paddle.arange(X.shape[1], dtype=lens.dtype).reshape([1, -1, *rest])
+    keep = position < lens.reshape([-1, 1, *rest])
+    # Not every dtype has the kernel.
+    work = X.astype(WIDER.get(X.dtype, X.dtype))
+    masked = paddle.where(keep, work, paddle.full([], value, work.dtype))
+    return masked.astype(X.dtype)
 
 
 class MaskedSoftmaxCELoss(paddle.nn.CrossEntropyLoss):
@@ -122,9 +160,8 @@ def _import_d2l_paddle():
     )
 
 
-def _check_known(module):
-    """Refuse a d2l that is built otherwise; say so where only its version is new."""
-    version = getattr(sys.modules["d2l"], "__version__", "of no version")
+def _check_same_functions(module):
+    """Refuse a d2l that is built otherwise."""
     problems = []
     for ours in REPLACEMENTS:
         theirs = getattr(module, ours.__name__, None)
@@ -134,15 +171,22 @@ def _check_known(module):
             problems.append(f"{ours.__name__} takes other arguments")
     if problems:
         raise RuntimeError(
-            f"d2l {version} is not the d2l {KNOWN_VERSION} that patch_d2l() knows "
-            f"({'; '.join(problems)}); nothing was changed"
+            f"{module.__file__} is d2l {_version()} and not the {KNOWN_VERSION} that "
+            f"patch_d2l() knows ({'; '.join(problems)}); nothing was changed"
         )
-    if version != KNOWN_VERSION:
+
+
+def _say_if_version_is_new():
+    if _version() != KNOWN_VERSION:
         warnings.warn(
-            f"patch_d2l() was made for d2l {KNOWN_VERSION} and found {version}: "
+            f"patch_d2l() was made for d2l {KNOWN_VERSION} and found {_version()}: "
             "patched, but not tried",
             stacklevel=3,
         )
+
+
+def _version():
+    return getattr(sys.modules["d2l"], "__version__", "of no version")
 
 
 def _arguments(function):
@@ -152,13 +196,12 @@ def _arguments(function):
 def _switch_warnings_on():
     """Take back d2l's ``warnings.filterwarnings("ignore")``.
 
-    It stays where the user asked for it (``python -W ignore``). One warning stays off:
-    d2l's own training loop causes it, and a reader can do nothing about it.
+    It stays where the user asked for it (``python -W ignore``), and so do the NOISE.
     """
-    everything = ("ignore", None, Warning, None, 0)
-    if everything in warnings.filters and "ignore" not in sys.warnoptions:
-        warnings.filters.remove(everything)
-    warnings.filterwarnings("ignore", message="To copy construct from a tensor")
+    if EVERYTHING in warnings.filters and "ignore" not in sys.warnoptions:
+        warnings.filters.remove(EVERYTHING)
+    for message in NOISE:
+        warnings.filterwarnings("ignore", message=message)
 
 
 def _let_tensors_be_copied():

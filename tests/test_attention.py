@@ -62,6 +62,11 @@ class TestMaskedSoftmax:
         weights = d2l_ext.masked_softmax(X, np.array([2], dtype=dtype))
         assert weights.tolist() == [[[0.5, 0.5, 0, 0]]]
 
+    def test_lengths_beyond_int64_mask_nothing(self):
+        lens = np.array([2**64 - 1], dtype="uint64")
+        weights = d2l_ext.masked_softmax(paddle.zeros([1, 1, 2]), lens)
+        assert weights.tolist() == [[[0.5, 0.5]]]
+
     @pytest.mark.parametrize("length, kept", [(2.5, 3), (1e30, 4), (float("inf"), 4)])
     def test_lengths_that_are_no_counts(self, length, kept):
         weights = d2l_ext.masked_softmax(paddle.zeros([1, 1, 4]), [length])
@@ -294,6 +299,59 @@ class TestMultiHeadAttention:
         output.sum().backward()
         assert all(np.isfinite(p.grad.numpy()).all() for p in layer.parameters())
 
+    @pytest.mark.parametrize("bias", [None, paddle.ParamAttr(learning_rate=0.5)])
+    def test_bias_may_be_whatever_paddle_takes(self, bias):
+        layer = self.layer(bias=bias)
+        assert layer.W_o.bias is not None
+        rates = [layer.W_o.bias.optimize_attr["learning_rate"], 1.0]
+        assert rates[0] == (rates[1] if bias is None else 0.5)
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_half_precision_input_comes_back_as_such(self, dtype):
+        layer = self.layer()
+        layer.eval()
+        exact = tensors(inputs())
+        output = layer(*(t.astype(dtype) for t in exact), LENS_1D)
+        assert output.dtype == getattr(paddle, dtype)
+        expected = layer(*exact, LENS_1D).numpy()
+        close(output.astype("float32"), expected, 5e-2)
+
+
+EMPTY = [
+    # batch, queries, keys
+    (0, 3, 5),
+    (2, 0, 5),
+    (2, 3, 0),
+]
+
+
+@pytest.mark.parametrize("batch, queries, keys", EMPTY)
+@pytest.mark.parametrize("with_lens", [False, True])
+@pytest.mark.parametrize("kind", ["dot", "additive", "multi"])
+def test_nothing_to_attend_to_gives_zero_or_nothing(
+    kind, with_lens, batch, queries, keys
+):
+    query_size = KEY_SIZE if kind == "dot" else QUERY_SIZE
+    layer, value_size, heads = {
+        "dot": (d2l_ext.DotProductAttention(0), VALUE_SIZE, 1),
+        "additive": (
+            d2l_ext.AdditiveAttention(KEY_SIZE, QUERY_SIZE, 3, 0),
+            VALUE_SIZE,
+            1,
+        ),
+        "multi": (TestMultiHeadAttention().layer(), TestMultiHeadAttention.HIDDENS, 3),
+    }[kind]
+    output = layer(
+        paddle.ones([batch, queries, query_size]),
+        paddle.ones([batch, keys, KEY_SIZE]),
+        paddle.ones([batch, keys, VALUE_SIZE]),
+        np.ones((batch, queries)) if with_lens else None,
+    )
+    assert tuple(output.shape) == (batch, queries, value_size)
+    assert (output.numpy() == 0).all()
+    weights = getattr(layer, "attention", layer).attention_weights
+    assert tuple(weights.shape) == (heads * batch, queries, keys)
+
 
 class TestTransposes:
     def test_each_head_gets_its_part(self):
@@ -304,6 +362,18 @@ class TestTransposes:
             for h in range(5):
                 part = X[b, :, 2 * h : 2 * h + 2]
                 assert (split.numpy()[5 * b + h] == part).all()
+
+    @pytest.mark.parametrize("batch, n", [(0, 3), (2, 0)])
+    def test_empty_tensors(self, batch, n):
+        split = d2l_ext.transpose_qkv(paddle.ones([batch, n, 35]), 5)
+        assert tuple(split.shape) == (5 * batch, n, 7)
+        assert tuple(d2l_ext.transpose_output(split, 5).shape) == (batch, n, 35)
+
+    def test_integers_too(self):
+        X = paddle.arange(16).reshape([1, 2, 8])
+        split = d2l_ext.transpose_qkv(X, 2)
+        assert split.tolist() == [[[0, 1, 2, 3], [8, 9, 10, 11]],
+                                  [[4, 5, 6, 7], [12, 13, 14, 15]]]  # fmt: skip
 
     def test_transpose_output_is_the_inverse(self):
         X = random(2, 3, 35)
@@ -339,8 +409,8 @@ WRONG_CALLS = [
     (lambda: d2l_ext.masked_softmax(t(2, 3, 5), [[1], [2]]), ValueError, LENS_WANTED + r"\(2, 1\)"),
     (lambda: d2l_ext.masked_softmax(t(2, 3, 5), t(2, 3, 1)), ValueError, LENS_WANTED + r"\(2, 3, 1\)"),
     (lambda: d2l_ext.masked_softmax(t(2, 3, 5), []), ValueError, LENS_WANTED + r"\(0,\)"),
-    (lambda: d2l_ext.masked_softmax(t(2, 3, 5), ["a", "b"]), TypeError, "valid_lens must be None, a tensor, .* got list"),
-    (lambda: d2l_ext.masked_softmax(t(2, 3, 5), [True, False]), TypeError, "valid_lens must be None, a tensor, .* got list"),
+    (lambda: d2l_ext.masked_softmax(t(2, 3, 5), ["a", "b"]), TypeError, "valid_lens must be a tensor, .* got list"),
+    (lambda: d2l_ext.masked_softmax(t(2, 3, 5), [True, False]), TypeError, "valid_lens must be a tensor, .* got list"),
     (lambda: d2l_ext.masked_softmax(t(2, 3, 5), t(2, dtype="bool")), TypeError, "valid_lens must hold numbers, got .*bool"),
     (lambda: d2l_ext.DotProductAttention(1.5), ValueError, "dropout must lie between 0 and 1, got 1.5"),
     (lambda: d2l_ext.DotProductAttention(None), TypeError, "dropout must be a number from 0 to 1, got NoneType"),
@@ -350,6 +420,8 @@ WRONG_CALLS = [
     (lambda: dot()(t(2, 3, 7), t(2, 5, 7), t(1, 5, 13)), ValueError, r"values must have the batch size of queries, 2 on axis 0, got shape \(1, 5, 13\)"),
     (lambda: dot()(t(2, 3, 7), t(2, 5, 7), t(2, 4, 13)), ValueError, r"values must have the number of keys, 5 on axis 1, got shape \(2, 4, 13\)"),
     (lambda: dot()(t(2, 3, 7), t(2, 5, 11), t(2, 5, 13)), ValueError, r"keys must have the size of a query, 7 on axis 2, got shape \(2, 5, 11\)"),
+    (lambda: dot()(t(2, 3, 0), t(2, 5, 0), t(2, 5, 13)), ValueError, r"queries and keys must be of size 1 or more on axis 2, got shape \(2, 3, 0\)"),
+    (lambda: dot()(t(2, 3, 7), t(2, 0, 7), t(2, 0, 13), [1]), ValueError, LENS_WANTED + r"\(1,\)"),
     (lambda: dot()(t(2, 3, 7), t(2, 5, 7), t(2, 5, 13), [1]), ValueError, LENS_WANTED + r"\(1,\)"),
     (lambda: dot()(t(2, 3, 7), t(2, 5, 7, dtype="float64"), t(2, 5, 13)), TypeError, "keys must have the dtype of queries, .*float32, got .*float64"),
     (lambda: dot()(t(2, 3, 7), t(2, 5, 7), t(2, 5, 13, dtype="float64")), TypeError, "values must have the dtype of queries, .*float32, got .*float64"),

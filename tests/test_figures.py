@@ -45,6 +45,8 @@ class TestPlot:
             ([1, 2], [paddle.to_tensor(3.0), 4.0], [([1, 2], [3, 4])]),
             (paddle.ones([2], "bfloat16"), None, [([0, 1], [1, 1])]),
             ([], [3, 4], [([0, 1], [3, 4])]),
+            (np.array([[5], [6]]), np.array([[3], [4]]), [([5, 6], [3, 4])]),
+            (paddle.to_tensor([[3.0], [4.0]]), None, [([0, 1], [3, 4])]),
         ],
     )
     def test_draws_what_it_is_given(self, X, Y, expected):
@@ -59,6 +61,16 @@ class TestPlot:
         assert [t.get_text() for t in axes.get_legend().get_texts()] == list(
             "abcdefghij"
         )
+
+    def test_masked_points_are_not_drawn(self):
+        y = np.ma.array([1, 100, 3], mask=[False, True, False])
+        (line,) = d2l_ext.plot(y).lines
+        np.testing.assert_array_equal(line.get_ydata(), [1, np.nan, 3])
+
+    @pytest.mark.parametrize("legend", ["one", ["one"], np.array(["one"])])
+    def test_legend_of_any_kind(self, legend):
+        (text,) = d2l_ext.plot([1, 2], legend=legend).get_legend().get_texts()
+        assert text.get_text() == "one"
 
     def test_two_calls_make_two_figures(self):
         first, second = d2l_ext.plot([1, 2]), d2l_ext.plot([3, 4])
@@ -116,6 +128,8 @@ class TestShowHeatmaps:
             (["a", "b"], ["a", "b", "a", "b"]),
             (["a", "b", "c"], ["a", "b", "c", ""]),
             (["a", "b", "c", "d"], ["a", "b", "c", "d"]),
+            (np.array(["a", "b"]), ["a", "b", "a", "b"]),
+            ("abc", ["abc", "", "abc", ""]),
         ],
     )
     def test_titles(self, titles, expected):
@@ -126,6 +140,11 @@ class TestShowHeatmaps:
         axes = d2l_ext.show_heatmaps(np.ones((2, 2, 3, 5)), "Keys", "Queries")
         assert [a.get_xlabel() for a in axes.flat] == ["", "", "Keys", "Keys"]
         assert [a.get_ylabel() for a in axes.flat] == ["Queries", "", "Queries", ""]
+
+    def test_masked_values_do_not_spoil_the_scale(self):
+        matrices = np.ma.array([[0, 1, 1e9]], mask=[[False, False, True]])
+        axes = d2l_ext.show_heatmaps(matrices, "", "")
+        assert axes[0, 0].images[0].get_clim() == (0, 1)
 
     def test_values_that_are_not_finite_do_not_spoil_the_scale(self):
         matrices = np.array([[0.0, 1.0], [np.inf, np.nan]])
@@ -143,6 +162,8 @@ WRONG_CALLS = [
     (lambda: d2l_ext.plot([np.ones((2, 3))]), ValueError, r"a curve in X must have 1 axis, got shape \(2, 3\)"),
     (lambda: d2l_ext.plot([1, 2], [1, 2, 3]), ValueError, "X and Y must have as many points, got 2 and 3 in curve 0"),
     (lambda: d2l_ext.plot([[1], [1]], [[1]] * 3), ValueError, "X must hold 1 curve or as many as Y, got 2 and 3"),
+    (lambda: d2l_ext.plot([1], axes=np.ones(2)), TypeError, "axes must be matplotlib axes, got ndarray"),
+    (lambda: d2l_ext.show_heatmaps([[1, 2], [3]], "", ""), ValueError, "matrices must have rows of equal length"),
     (lambda: d2l_ext.show_heatmaps(np.ones(3), "", ""), ValueError, r"matrices must be of shape .*, got \(3,\)"),
     (lambda: d2l_ext.show_heatmaps(np.ones((1, 0, 2, 2)), "", ""), ValueError, r"matrices must be of shape .*, got \(1, 0, 2, 2\)"),
     (lambda: d2l_ext.show_heatmaps([["a"]], "", ""), TypeError, "matrices must hold real numbers, got list"),

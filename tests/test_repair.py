@@ -1,4 +1,6 @@
 import importlib
+import shutil
+import subprocess
 import sys
 import types
 import warnings
@@ -35,24 +37,49 @@ class TestPatch:
         block = d2l.EncoderBlock(24, 24, 24, 24, [24], 24, 48, 8, 0.5)
         assert type(block.attention) is d2l_ext.MultiHeadAttention
 
-    def test_warnings_are_switched_on_again(self, d2l):
+    def test_a_module_that_was_reloaded_is_repaired_again(self, d2l):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what importing d2l does
+            importlib.reload(d2l)
+            assert d2l.plot is not d2l_ext.plot
             d2l_ext.patch_d2l()
-            assert ("ignore", None, Warning, None, 0) not in warnings.filters
-
-    def test_warnings_stay_off_where_the_user_wants_that(self, d2l, monkeypatch):
-        monkeypatch.setattr(sys, "warnoptions", ["ignore"])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            d2l_ext.patch_d2l()
-            assert ("ignore", None, Warning, None, 0) in warnings.filters
+        assert d2l.plot is d2l_ext.plot
 
     def test_tensors_can_be_drawn_by_matplotlib_itself(self, d2l):
         x = paddle.arange(3)
         (line,) = d2l.plt.figure().gca().plot(x, x * 2, "o")
         assert line.get_xydata().tolist() == [[0, 0], [1, 2], [2, 4]]
         d2l.plt.close("all")
+
+
+def run(code, cwd, *flags):
+    """Run code in a process of its own; return what it printed, with its errors."""
+    done = subprocess.run(
+        [sys.executable, *flags, "-c", "import d2l_ext, warnings\n" + code],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+class TestWarnings:
+    """d2l switches all warnings off when it is imported."""
+
+    SHOUT = "warnings.warn('shouted')\n"
+
+    @pytest.mark.parametrize("first", ["", "from d2l import paddle as d2l\n"])
+    def test_they_are_switched_on_again(self, first, tmp_path):
+        output = run(first + "d2l_ext.patch_d2l()\n" + self.SHOUT, tmp_path)
+        assert "UserWarning: shouted" in output
+
+    def test_they_stay_off_where_the_user_switched_them_off(self, tmp_path):
+        off = "warnings.filterwarnings('ignore')\n"
+        patch = "d2l_ext.patch_d2l()\n"
+        for code in (off + patch, patch + off + patch):
+            assert run(code + self.SHOUT, tmp_path) == ""
+        assert run(patch + self.SHOUT, tmp_path, "-W", "ignore") == ""
 
 
 class TestUnknownD2l:
@@ -67,17 +94,24 @@ class TestUnknownD2l:
         return module
 
     def test_other_version_with_the_same_functions_is_patched_and_said(
-        self, d2l, monkeypatch
+        self, d2l, tmp_path
     ):
-        module = self.pretend(monkeypatch, "0.17.7", **vars(d2l))
-        with pytest.warns(UserWarning, match="made for d2l 0.17.6 and found 0.17.7"):
-            assert d2l_ext.patch_d2l() is module
+        (tmp_path / "d2l").mkdir()
+        (tmp_path / "d2l" / "__init__.py").write_text("__version__ = '0.17.7'\n")
+        shutil.copy(d2l.__file__, tmp_path / "d2l" / "paddle.py")
+        code = "print(d2l_ext.patch_d2l().plot is d2l_ext.plot)"
+        for first in ("", "from d2l import paddle as d2l\n"):
+            output = run(first + code, tmp_path)
+            assert "made for d2l 0.17.6 and found 0.17.7: patched, but" in output
+            assert output.endswith("True\n")
 
     def test_missing_function_is_named_and_nothing_changed(self, d2l, monkeypatch):
         names = {k: v for k, v in vars(d2l).items() if k != "sequence_mask"}
         module = self.pretend(monkeypatch, "2.0.0", **names)
         before = dict(vars(module))
-        with pytest.raises(RuntimeError, match="d2l 2.0.0 .*sequence_mask is missing"):
+        with pytest.raises(
+            RuntimeError, match="is d2l 2.0.0 .*sequence_mask is missing"
+        ):
             d2l_ext.patch_d2l()
         assert dict(vars(module)) == before
 
@@ -130,6 +164,29 @@ class TestSequenceMask:
         masked = repair.sequence_mask(paddle.ones([2, 3, 5]), paddle.to_tensor([1, 0]))
         assert masked.sum(axis=-1).tolist() == [[5, 0, 0], [0, 0, 0]]
 
+    @pytest.mark.parametrize(
+        "dtype", ["float16", "bfloat16", "int8", "uint8", "int16", "bool"]
+    )
+    def test_dtypes_for_which_a_kernel_is_missing(self, dtype):
+        X = paddle.ones([1, 3]).astype(dtype)
+        masked = repair.sequence_mask(X, paddle.to_tensor([2]))
+        assert masked.dtype == X.dtype
+        assert masked.astype("float32").tolist() == [[1, 1, 0]]
+
+    def test_one_number_for_a_batch_of_one(self):
+        masked = repair.sequence_mask(paddle.ones([1, 3]), paddle.to_tensor(2))
+        assert masked.tolist() == [[1, 1, 0]]
+
+    @pytest.mark.parametrize("lens", [2, [2], [1, 2, 3], [[1, 2]]])
+    def test_lengths_of_another_shape_are_refused(self, lens):
+        message = r"valid_len must be of shape \(batch,\) = \(2,\), got \("
+        with pytest.raises(ValueError, match=message):
+            repair.sequence_mask(paddle.ones([2, 3]), paddle.to_tensor(lens))
+
+    def test_empty_batch(self):
+        masked = repair.sequence_mask(paddle.ones([0, 3]), paddle.ones([0]))
+        assert tuple(masked.shape) == (0, 3)
+
 
 def test_masked_loss_counts_valid_tokens_only():
     # Equal scores for 10 words cost log 10 a token; mean over 4 tokens, 4, 2, 0 valid.
@@ -142,7 +199,7 @@ def test_masked_loss_counts_valid_tokens_only():
 
 def test_cells_of_section_10_6_run_as_typed():
     outputs = run_cells(
-        "import d2l_ext\nd2l = d2l_ext.patch_d2l()",
+        "import d2l_ext\nd2l_ext.patch_d2l()",
         "import math\nimport paddle\nfrom paddle import nn\n"
         "from d2l import paddle as d2l",
         "num_hiddens, num_heads = 100, 5\n"
@@ -164,6 +221,7 @@ def test_cells_of_section_10_6_run_as_typed():
         "d2l.show_heatmaps(P, xlabel='Column (encoding dimension)',\n"
         "                  ylabel='Row (position)', figsize=(3.5, 4), cmap='Blues')",
     )
+    assert outputs[0] == []  # the path of the module is no reader's business
     assert "[2, 4, 100]" in texts(outputs[3])[0]
     assert [len(pictures(o)) for o in outputs] == [0, 0, 0, 0, 1, 1]
     assert [len(o) for o in outputs[4:]] == [1, 1]

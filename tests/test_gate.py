@@ -1,0 +1,622 @@
+"""The gate has to let good notebooks pass and each kind of bad one fail.
+
+A bad notebook is a good one, really executed, with one small edit. All of them are run
+by one pytest, as `make test` runs the real ones; then each is looked at.
+"""
+
+import copy
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tests.gate import rules
+
+ROOT = Path(__file__).parent.parent
+KERNEL = {
+    "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+}
+
+TEXT = [
+    new_markdown_cell("# 标题\n\n文字"),
+    new_code_cell("number = 0.25\nword = '权重'"),
+    new_code_cell("# 最后一行是值\nnumber"),
+    new_code_cell("print(word, '和', number)"),
+    new_code_cell(
+        "import sys\nfrom IPython.display import HTML, Latex, display\n"
+        "print('before')\ndisplay(HTML('<b>bold</b>'), Latex('$x$'))\n"
+        "print('after')"
+    ),
+    new_code_cell(
+        "for i in range(300):\n    print(i, end=' ')\n    sys.stdout.flush()"
+    ),
+    new_code_cell(
+        "# 时间每次不同\n# NBVAL_IGNORE_OUTPUT\nimport time\nprint(time.time())"
+    ),
+    new_code_cell("word;"),
+    new_code_cell("_"),
+    new_code_cell("handle = display('one', display_id=True)\nhandle.update('two')"),
+]
+FIGURES = [
+    new_code_cell(
+        "import numpy as np\nimport matplotlib.pyplot as plt\n"
+        "from matplotlib_inline.backend_inline import set_matplotlib_formats\n"
+        "set_matplotlib_formats('retina')\nx = np.arange(60)"
+    ),
+    new_code_cell(
+        "fig, ax = plt.subplots(figsize=(6, 2.5))\nphase = 0\n"
+        "for j, color in zip(range(6, 10), 'bmgr'):\n"
+        "    ax.plot(x, np.sin(x / j + phase * (j == 7)), color, label=f'Col {j}')\n"
+        "ax.set_xlabel('Row (position)')\nax.legend()\nax.grid()"
+    ),
+    new_code_cell(
+        "P = np.sin(x[:, None] / (1 + np.arange(32)))\nP[30, 10] += 0\n"
+        "fig, ax = plt.subplots(figsize=(3.5, 4))\n"
+        "image = ax.imshow(P, cmap='Blues')\nfig.colorbar(image);"
+    ),
+]
+
+
+def source(number, old, new):
+    """An edit of the code; the stored outputs stay."""
+
+    def edit(notebook):
+        cell = notebook.cells[number - 1]
+        assert old in cell.source
+        cell.source = cell.source.replace(old, new)
+
+    return edit
+
+
+def cell(number, **values):
+    return lambda notebook: notebook.cells[number - 1].update(values)
+
+
+def output(number, which, **values):
+    return lambda notebook: notebook.cells[number - 1].outputs[which].update(values)
+
+
+def picture(number, change):
+    def edit(notebook):
+        data = next(
+            o.data
+            for o in notebook.cells[number - 1].outputs
+            if "image/png" in o.get("data", {})
+        )
+        data["image/png"] = change(data["image/png"].strip())
+
+    return edit
+
+
+def add_output(number, new):
+    return lambda notebook: notebook.cells[number - 1].outputs.append(new)
+
+
+def metadata(number, **values):
+    return lambda notebook: notebook.cells[number - 1].metadata.update(values)
+
+
+def swap_counts(notebook):
+    a, b = notebook.cells[1], notebook.cells[2]
+    a.execution_count, b.execution_count = 2, 1
+
+
+def no_code(notebook):
+    notebook.cells = notebook.cells[:1]
+
+
+def pause(notebook):
+    notebook.cells[2].source = "import time\ntime.sleep(60)"
+
+
+# name: (what it is made of, edit, cell that must fail, words of the message)
+BAD = {
+    "number": (
+        TEXT,
+        source(2, "0.25", "0.5"),
+        "cell 3 (In [2])",
+        "text/plain differs in line 1: expected '0.25', found '0.5'",
+    ),
+    "word": (
+        TEXT,
+        source(2, "权重", "权值"),
+        "cell 4 (In [3])",
+        "stdout differs in line 1: expected '权重 和 0.25\\n', found '权值 和 0.25\\n'",
+    ),
+    "html": (TEXT, source(5, "bold", "bald"), "cell 5 (In [4])", "text/html differs"),
+    "latex": (TEXT, source(5, "$x$", "$y$"), "cell 5 (In [4])", "text/latex differs"),
+    "order": (
+        TEXT,
+        source(
+            5, "HTML('<b>bold</b>'), Latex('$x$')", "Latex('$x$'), HTML('<b>bold</b>')"
+        ),
+        "cell 5 (In [4])",
+        "other formats",
+    ),
+    "stream-order": (
+        TEXT,
+        source(
+            5,
+            "display(HTML('<b>bold</b>'), Latex('$x$'))\nprint('after')",
+            "print('after')\ndisplay(HTML('<b>bold</b>'), Latex('$x$'))",
+        ),
+        "cell 5 (In [4])",
+        "stdout differs in line 2: expected nothing, found 'after\\n'",
+    ),
+    "kind": (
+        TEXT,
+        source(3, "number", "display(number)"),
+        "cell 3 (In [2])",
+        "expected execute_result",
+    ),
+    "display": (
+        TEXT,
+        source(10, "two", "three"),
+        "cell 10 (In [9])",
+        "found \"'three'\"",
+    ),
+    "missing": (
+        TEXT,
+        source(3, "number", "number;"),
+        "cell 3 (In [2])",
+        "a missing output: expected 1, found 0",
+    ),
+    "extra": (
+        TEXT,
+        source(2, "0.25", "0.25\nprint('x')"),
+        "cell 2 (In [1])",
+        "an extra output: expected 0, found 1; the first is stdout 'x\\n'",
+    ),
+    "ignored-missing": (
+        TEXT,
+        source(7, "print(time.time())", "time.time();"),
+        "cell 7 (In [6])",
+        "expected 1, found 0",
+    ),
+    "ignored-stderr": (
+        TEXT,
+        source(7, "print(", "print('oh', file=sys.stderr); print("),
+        "cell 7 (In [6])",
+        "wrote to stderr: expected nothing, found 'oh\\n'",
+    ),
+    "ignored-error": (
+        TEXT,
+        source(7, "time.time()", "1 / 0"),
+        "cell 7 (In [6])",
+        "found ZeroDivisionError: division by zero",
+    ),
+    "warning": (
+        TEXT,
+        source(2, "word", "import warnings; warnings.warn('old'); word"),
+        "cell 2 (In [1])",
+        "wrote to stderr",
+    ),
+    "stderr-of-c": (
+        TEXT,
+        source(2, "word", "import os; os.write(2, b'from C'); word"),
+        "(In [",
+        "wrote to stderr: expected nothing, found 'from C'",
+    ),
+    "raises": (
+        TEXT,
+        source(2, "0.25", "1 / 0"),
+        "cell 2 (In [1])",
+        "raised an error: expected none, found ZeroDivisionError",
+    ),
+    "never-run": (
+        TEXT,
+        cell(3, execution_count=None, outputs=[]),
+        "cell 3 (In [ ])",
+        "was never run: expected In [2], found In [ ]",
+    ),
+    "disorder": (
+        TEXT,
+        swap_counts,
+        "cell 3 (In [1])",
+        "was run out of order: expected In [2], found In [1]",
+    ),
+    "stale-output": (
+        TEXT,
+        output(3, 0, execution_count=9),
+        "cell 3 (In [2])",
+        "expected Out [2], found Out [9]",
+    ),
+    "error-stored": (
+        TEXT,
+        add_output(2, new_output("error", ename="E", evalue="")),
+        "cell 2 (In [1])",
+        "an error is stored as output: E",
+    ),
+    "stderr-stored": (
+        TEXT,
+        add_output(2, new_output("stream", name="stderr", text="oh")),
+        "cell 2 (In [1])",
+        "a text on stderr is stored: 'oh'",
+    ),
+    "path": (
+        TEXT,
+        add_output(2, new_output("stream", name="stdout", text="/root/x.py")),
+        "cell 2 (In [1])",
+        "names this machine: found '/root/x.py'",
+    ),
+    "place": (
+        TEXT,
+        add_output(2, new_output("stream", name="stdout", text="Place(cpu)")),
+        "cell 2 (In [1])",
+        "names this machine: found 'Place(cpu)'",
+    ),
+    "marker": (
+        TEXT,
+        source(7, "# NBVAL_IGNORE_OUTPUT", "# NBVAL_IGNORE_OUTPT"),
+        "cell 7 (In [6])",
+        "'# NBVAL_IGNORE_OUTPT' is mistyped",
+    ),
+    "no-reason": (
+        TEXT,
+        source(7, "# 时间每次不同\n", ""),
+        "cell 7 (In [6])",
+        "does not say why",
+    ),
+    "skip": (
+        TEXT,
+        source(3, "# 最后一行是值", "# NBVAL_SKIP"),
+        "cell 3 (In [2])",
+        "not permitted",
+    ),
+    "tag": (
+        TEXT,
+        metadata(7, tags=["nbval-ignore-ouput"]),
+        "cell 7 (In [6])",
+        "the tag 'nbval-ignore-ouput' is unknown or not permitted: did you mean "
+        "'nbval-ignore-output'?",
+    ),
+    "timing": (
+        TEXT,
+        metadata(2, execution={"iopub.execute_input": "2020-01-01"}),
+        "cell 2 (In [1])",
+        "must not hold 'execution'",
+    ),
+    "kernel": (
+        TEXT,
+        lambda notebook: notebook.metadata.kernelspec.update(name="py35-paddle"),
+        "",
+        "the kernel has another name: expected 'python3', found 'py35-paddle'",
+    ),
+    "no-code": (TEXT, no_code, "", "the notebook has no code cell"),
+    "curve": (
+        FIGURES,
+        source(2, "phase = 0", "phase = 0.628"),
+        "cell 2 (In [2])",
+        "the picture differs",
+    ),
+    "curve-gone": (
+        FIGURES,
+        source(2, "range(6, 10)", "range(6, 9)"),
+        "cell 2 (In [2])",
+        "the picture differs",
+    ),
+    "colour": (
+        FIGURES,
+        source(2, "'bmgr'", "'bmgc'"),
+        "cell 2 (In [2])",
+        "the picture differs",
+    ),
+    "label": (
+        FIGURES,
+        source(2, "f'Col {j}'", "f'Col {j}'.replace('6', '8')"),
+        "cell 2 (In [2])",
+        "the picture differs in a few spots",
+    ),
+    "colour-map": (
+        FIGURES,
+        source(3, "'Blues'", "'Greens'"),
+        "cell 3 (In [3])",
+        "the picture differs",
+    ),
+    "heat-cell": (
+        FIGURES,
+        source(3, "+= 0", "-= 0.2"),
+        "cell 3 (In [3])",
+        "the picture differs in a few spots",
+    ),
+    "white": (
+        FIGURES,
+        source(2, "ax.grid()", "ax.cla(); ax.set_axis_off()"),
+        "cell 2 (In [2])",
+        "the fresh picture is all white",
+    ),
+    "truncated": (
+        FIGURES,
+        picture(2, lambda text: text[: len(text) // 8 * 4]),
+        "cell 2 (In [2])",
+        "the stored picture is broken",
+    ),
+    "no-base64": (
+        FIGURES,
+        picture(2, lambda text: "?" + text),
+        "cell 2 (In [2])",
+        "a picture is broken",
+    ),
+}
+SLOW = {
+    "timeout": (
+        TEXT,
+        pause,
+        "cell 4 (In [3])",
+        "was not run, because cell 3 (In [2]) before it: timed out after 4 seconds",
+    ),
+    "caught": (
+        TEXT,
+        source(
+            2,
+            "0.25",
+            "0.25\nimport time\ntry:\n    time.sleep(60)\n"
+            "except KeyboardInterrupt:\n    pass",
+        ),
+        "cell 2 (In [1])",
+        "timed out after 4 seconds",
+    ),
+    "dead": (
+        TEXT,
+        source(3, "number", "import os; os._exit(0)"),
+        "cell 4 (In [3])",
+        "was not run, because cell 3 (In [2]) before it: the kernel died",
+    ),
+}
+
+
+def execute(cells):
+    notebook = new_notebook(cells=copy.deepcopy(cells), metadata=copy.deepcopy(KERNEL))
+    NotebookClient(notebook, kernel_name="python3", record_timing=False).execute()
+    return notebook
+
+
+def cut_elsewhere(notebook):
+    """The same output in two pieces; the kernel sends it in 300."""
+    notebook = copy.deepcopy(notebook)
+    pieces = notebook.cells[5].outputs
+    text = "".join(piece.text for piece in pieces)
+    pieces[:] = [
+        new_output("stream", name="stdout", text=part)
+        for part in (text[:99], text[99:])
+    ]
+    return notebook
+
+
+def start(folder, *options):
+    """Start the pytest that tests the notebooks of a folder."""
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+    environ["PYTHONPATH"] = str(ROOT)
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "tests.gate.plugin",
+            "-q",
+            "--junitxml=report.xml",
+            *options,
+        ],
+        cwd=str(folder),
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+
+
+GATE = ("--nbval", "--nbval-current-env")
+
+
+def results(folder):
+    """Return {notebook: {item: message, or "" where it passed}}."""
+    found = {}
+    for case in ElementTree.parse(str(folder / "report.xml")).iter("testcase"):
+        message = "".join(
+            child.text or child.get("message")
+            for child in case
+            if child.tag in ("failure", "error", "skipped")
+        )
+        found.setdefault(case.get("classname").split(".")[0], {})[case.get("name")] = (
+            message
+        )
+    return found
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory):
+    """Run the gate on all notebooks: {name: {item: message}}, and the exit statuses."""
+    good = {"text": execute(TEXT), "figures": execute(FIGURES)}
+    good["cut-elsewhere"] = cut_elsewhere(good["text"])
+    folders = [tmp_path_factory.mktemp("fast"), tmp_path_factory.mktemp("slow")]
+    for folder, bad in zip(folders, (BAD, SLOW)):
+        for name, (cells, edit, _, _) in bad.items():
+            notebook = copy.deepcopy(good["text" if cells is TEXT else "figures"])
+            edit(notebook)
+            nbformat.write(notebook, str(folder / (name + ".ipynb")))
+    for name, notebook in good.items():
+        nbformat.write(notebook, str(folders[0] / (name + ".ipynb")))
+    (folders[0] / "not-json.ipynb").write_text("{", encoding="utf-8")
+    (folders[0] / "format-3.ipynb").write_text(
+        nbformat.writes(good["text"], version=3), encoding="utf-8"
+    )
+    runs = [
+        start(folders[0], *GATE, "-n", "2", "--dist", "loadfile"),
+        start(folders[1], *GATE, "--nbval-cell-timeout=4"),
+    ]
+    outputs = [run.communicate(timeout=300)[0] for run in runs]
+    assert [run.returncode for run in runs] == [1, 1], "\n".join(outputs)
+    return {**results(folders[0]), **results(folders[1]), "folder": folders[0]}
+
+
+@pytest.mark.parametrize("name", ["text", "figures", "cut-elsewhere"])
+def test_good_notebook_passes(gate, name):
+    cells = FIGURES if name == "figures" else TEXT
+    assert len(gate[name]) == 1 + sum(c.cell_type == "code" for c in cells)
+    assert not any(gate[name].values()), gate[name]
+
+
+@pytest.mark.parametrize("name", [*BAD, *SLOW])
+def test_bad_notebook_fails(gate, name):
+    _, _, place, words = {**BAD, **SLOW}[name]
+    start_of_line = "{}.ipynb{}".format(
+        name,
+        ", " + place if place.startswith("cell") else "",
+    )
+    lines = [line for text in gate[name].values() for line in text.splitlines()]
+    assert any(
+        line.startswith(start_of_line) and place in line and words in line
+        for line in lines
+    ), "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("not-json", "not-json.ipynb: is not a notebook"),
+        ("format-3", "format-3.ipynb: is of notebook format 3: expected 4"),
+    ],
+)
+def test_unreadable_notebook_fails(gate, name, words):
+    assert gate[name]["rules"].startswith(words)
+
+
+def test_one_edit_fails_in_one_place(gate):
+    assert [item for item, text in gate["label"].items() if text] == ["cell 2"]
+    assert [item for item, text in gate["never-run"].items() if text][0] == "rules"
+
+
+def test_pictures_that_differ_are_kept(gate):
+    folder = gate["folder"] / "build" / "gate" / "label"
+    assert "(see build/gate/label/cell-2-output-" in gate["label"]["cell 2"]
+    assert sorted(path.name.split("-")[-1] for path in folder.iterdir()) == [
+        "difference.png",
+        "fresh.png",
+        "stored.png",
+    ]
+    assert not (gate["folder"] / "build" / "gate" / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ((), "was not tested: expected --nbval"),
+        (("--nbval-lax",), "--nbval-lax compares nothing"),
+        ((*GATE, "-n", "2"), "expected --dist loadfile"),
+        ((*GATE, "--nbval-sanitize-with=x"), "none may be replaced"),
+        ((*GATE, "notebooks"), "notebooks holds no notebook to test"),
+    ],
+)
+def test_a_gate_that_would_not_test_says_so(tmp_path, options, words):
+    (tmp_path / "notebooks").mkdir()
+    notebook = new_notebook(cells=[new_code_cell("1")], metadata=copy.deepcopy(KERNEL))
+    nbformat.write(notebook, str(tmp_path / "x.ipynb"))
+    run = start(tmp_path, *options)
+    text = run.communicate(timeout=100)[0]
+    assert run.returncode not in (0, 5) and words in text, text
+
+
+def sentences(code, **values):
+    code_cell = new_code_cell(code, execution_count=1, **values)
+    notebook = new_notebook(cells=[code_cell], metadata=copy.deepcopy(KERNEL))
+    return [sentence for _, sentence in rules.problems(notebook)]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "#NVBAL_IGNORE_OUTPUT",
+        "# nbval-ignore-output",
+        "# NBVAL_IGNORE_OUTPUT because slow",
+        "# NBVAL_IGNORE_OUTPUT: 每次不同",
+        "# NBVAL IGNORE OUTPUT",
+        "# nbval_ignore_output",
+        "x = 1  # NBVAL_IGNORE_OUTPUT",
+        "# NBVAL_IGNOREOUTPUT",
+        "# IGNORE_OUTPUT",
+        "# NBVAL_CHECK_OUTPUT",
+        "# NBVAL_RAISES_EXCEPTION",
+        "# PYTEST_VALIDATE_IGNORE_OUTPUT",
+        "# NBVAL_ANYTHING",
+        "# skip-execution",
+        "# raises-exception",
+        "# NBVALIGNOREOUTPUT",
+    ],
+)
+def test_marker_that_nbval_would_not_honour(comment):
+    assert any(
+        "marker" in s and comment in s for s in sentences("# 原因是这样\n" + comment)
+    )
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# 忽略输出",
+        "# ignore the output of the first head",
+        "# X的形状: (2, 4, 100)",
+        "# check the output",
+        "# skip the first row",
+        "# raises ValueError",
+        "#@save",
+        "# nbval 会比较这个输出",
+        "x = '#'  # (batch_size, num_steps)",
+        "# valid_lens",
+        "# an interval of naval_base",
+        "# self-attention",
+        "# keep the output, it is checked",
+        "# masked_softmax ignores masked-out outputs",
+        "# input_output 与 num_hiddens",
+    ],
+)
+def test_ordinary_comment(comment):
+    assert sentences(comment) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/home/me/x",
+        'File "/tmp/ipykernel_12/3.py"',
+        "C:\\Users\\me",
+        "/Users/me/x",
+        "Tensor(shape=[1], place=Place(gpu:0))",
+    ],
+)
+def test_text_that_names_a_machine(text):
+    stdout = new_output("stream", name="stdout", text=text)
+    assert any("names this machine" in s for s in sentences("x", outputs=[stdout]))
+
+
+@pytest.mark.parametrize(
+    "text", ["https://d2l.ai/home/x", "a/tmp/b", "Replace(1)", "1/2"]
+)
+def test_text_that_names_no_machine(text):
+    assert (
+        sentences("x", outputs=[new_output("stream", name="stdout", text=text)]) == []
+    )
+
+
+@pytest.mark.parametrize("tag", ["nbval-skip", "skip-execution", "raises-exception"])
+def test_tag_that_is_not_permitted(tag):
+    assert any(repr(tag) in s for s in sentences("x", metadata={"tags": [tag]}))
+
+
+def test_ignore_tag_needs_a_reason_and_a_code_cell():
+    tags = {"tags": ["nbval-ignore-output"]}
+    assert any("does not say why" in s for s in sentences("x", metadata=tags))
+    assert sentences("# 每次不同\nx", metadata=tags) == []
+    text = new_notebook(
+        cells=[new_markdown_cell("# NBVAL_IGNORE_OUTPUT", metadata=tags)]
+    )
+    found = [s for _, s in rules.problems(text)]
+    assert any("misplaced: only a code cell" in s for s in found)
+    assert any("alone on a line of a code cell" in s for s in found)

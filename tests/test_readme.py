@@ -1,0 +1,113 @@
+"""The commands and Python blocks of both READMEs do what they say."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+NAMES = ["README.md", "README_cn.md"]
+IN_VENV = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
+
+# Inside `make test` these cannot be run for real: they would start the tests once more,
+# not return, or write into notebooks/. Their recipes are expanded instead.
+EXPAND_ONLY = {"test", "test-notebooks", "lab", "notebooks"}
+
+
+def commands(name):
+    for block in re.findall(
+        r"```bash\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL
+    ):
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words:
+                yield tuple(words)
+
+
+COMMANDS = sorted({c for name in NAMES for c in commands(name)})
+
+
+def run(*command):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_both_readmes_have_the_same_commands_and_outputs():
+    one, other = (list(commands(name)) for name in NAMES)
+    assert one == other and len(one) > 5
+    texts = [
+        re.findall(r"```text\n(.*?)```", (ROOT / n).read_text("utf-8"), re.DOTALL)
+        for n in NAMES
+    ]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_command(command):
+    check = {"make": check_make, "pip": check_pip, "conda": check_conda}[command[0]]
+    check(*command[1:])
+
+
+def check_make(target="", *rest):
+    if target in EXPAND_ONLY:
+        assert ".venv/bin/python" in run("make", "-n", target, *rest)
+        for word in rest:
+            assert (ROOT / word.partition("=")[2]).is_file()
+    elif target == "":
+        assert "make test" in run("make")
+    elif IN_VENV:
+        output = run("make", target, *rest)
+        if target == "run":
+            for notebook in ROOT.glob("notebooks/*.ipynb"):
+                assert notebook.name in output
+                assert (ROOT / "build" / notebook.name).is_file()
+                assert (ROOT / "build" / f"{notebook.stem}.html").is_file()
+    else:
+        pytest.skip("runs inside .venv only, as `make test` does")
+
+
+def check_pip(install, *rest):
+    """Nothing is to be downloaded: all but this package is there already."""
+    assert install == "install"
+    for word in rest:
+        if "==" in word:  # Paddle itself, which an environment has by CPU or GPU
+            pins = (ROOT / "requirements" / "cpu.txt").read_text("utf-8").splitlines()
+            assert any(pin.split(" ;")[0] == word for pin in pins)
+            return
+    offline = ["--dry-run", "--no-index", "--no-build-isolation"]
+    output = run(sys.executable, "-m", "pip", install, *offline, *rest)
+    assert "d2l==0.17.6" in output and "Would install d2l-ext" in output
+
+
+def check_conda(action, *rest):
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
+    if action == "activate":
+        assert rest == (environment["name"],)
+    else:
+        assert (action, *rest) == ("env", "create", "-f", "environment.yml")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_python_blocks_print_what_stands_below_them(name):
+    text = (ROOT / name).read_text("utf-8")
+    pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(pairs) == text.count("```python") == 2
+    for code, expected in pairs:
+        assert run(sys.executable, "-c", code) == expected
+
+
+@pytest.mark.parametrize("name", [*NAMES, "CONTRIBUTING.md"])
+def test_links_lead_somewhere(name):
+    text = (ROOT / name).read_text("utf-8")
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if not target.startswith("http"):
+            assert (ROOT / target).exists(), target
