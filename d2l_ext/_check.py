@@ -80,8 +80,8 @@ def axis(name, value, index, meaning, like, like_index):
     expected = like.shape[like_index]
     if not same(value.shape[index], expected):
         raise ValueError(
-            f"{name} must have {meaning} {expected} on axis {index}, "
-            f"got shape {tuple(value.shape)}"
+            f"{name} must have {meaning} ({expected}) on axis {index}, "
+            f"got {value.shape[index]} in shape {tuple(value.shape)}"
         )
 
 
@@ -108,8 +108,8 @@ def at_most(name, value, index, limit_name, limit):
     """Check that one size of ``value`` does not exceed a limit."""
     if value.shape[index] > limit:
         raise ValueError(
-            f"{name} must have at most {limit_name} {limit} on axis {index}, "
-            f"got shape {tuple(value.shape)}"
+            f"{name} must have at most {limit_name} ({limit}) on axis {index}, "
+            f"got {value.shape[index]} in shape {tuple(value.shape)}"
         )
 
 

@@ -71,9 +71,9 @@ def _check_queries_keys_values(queries, keys, values):
     _check.float_tensor("queries", queries, ("batch", "queries", "query size"))
     _check.float_tensor("keys", keys, ("batch", "keys", "key size"))
     _check.float_tensor("values", values, ("batch", "keys", "value size"))
-    _check.axis("keys", keys, 0, "the batch size of queries,", queries, 0)
-    _check.axis("values", values, 0, "the batch size of queries,", queries, 0)
-    _check.axis("values", values, 1, "the number of keys,", keys, 1)
+    _check.axis("keys", keys, 0, "the batch size of queries", queries, 0)
+    _check.axis("values", values, 0, "the batch size of queries", queries, 0)
+    _check.axis("values", values, 1, "the number of keys", keys, 1)
     _check.precision("keys", keys, "queries", queries)
     _check.precision("values", values, "queries", queries)
 
@@ -204,11 +204,11 @@ class DotProductAttention(_Attention):
             TypeError, ValueError: an argument of another type or shape.
         """
         _check_queries_keys_values(queries, keys, values)
-        _check.axis("keys", keys, 2, "the size of a query,", queries, 2)
+        _check.axis("keys", keys, 2, "the size of a query", queries, 2)
         if queries.shape[2] == 0:
             raise ValueError(
                 "queries and keys must be of size 1 or more on axis 2, "
-                f"got shape {tuple(queries.shape)}"
+                f"got 0 in shape {tuple(queries.shape)}"
             )
         return self._attend(queries, keys, values, valid_lens)
 

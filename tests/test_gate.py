@@ -8,8 +8,8 @@ import copy
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -273,8 +273,10 @@ BAD = {
         TEXT,
         metadata(7, tags=["nbval-ignore-ouput"]),
         "cell 7 (In [6])",
-        "the tag 'nbval-ignore-ouput' is unknown or not permitted: did you mean "
-        "'nbval-ignore-output'?",
+        (
+            "the tag 'nbval-ignore-ouput' is unknown or not permitted: did you mean "
+            "'nbval-ignore-output'?"
+        ),
     ),
     "timing": (
         TEXT,
@@ -491,7 +493,7 @@ def test_unreadable_notebook_fails(gate, name, words):
 
 def test_one_edit_fails_in_one_place(gate):
     assert [item for item, text in gate["label"].items() if text] == ["cell 2"]
-    assert [item for item, text in gate["never-run"].items() if text][0] == "rules"
+    assert next(item for item, text in gate["never-run"].items() if text) == "rules"
 
 
 def test_pictures_that_differ_are_kept(gate):

@@ -97,10 +97,10 @@ def call(layer, *shape, dtype="float32"):
 
 
 WRONG_CALLS = [
-    (lambda: call(encoding(7, 3), 1, 5, 7), ValueError, r"X must have at most max_len 3 on axis 1, got shape \(1, 5, 7\)"),
-    (lambda: call(encoding(7, 1), 1, 5, 7), ValueError, "X must have at most max_len 1 on axis 1"),
-    (lambda: call(encoding(7), 2, 3, 1), ValueError, r"X must have num_hiddens 7 on axis 2, got shape \(2, 3, 1\)"),
-    (lambda: call(encoding(1), 2, 3, 7), ValueError, r"X must have num_hiddens 1 on axis 2, got shape \(2, 3, 7\)"),
+    (lambda: call(encoding(7, 3), 1, 5, 7), ValueError, r"X must have at most max_len \(3\) on axis 1, got 5 in shape \(1, 5, 7\)"),
+    (lambda: call(encoding(7, 1), 1, 5, 7), ValueError, r"X must have at most max_len \(1\) on axis 1"),
+    (lambda: call(encoding(7), 2, 3, 1), ValueError, r"X must have num_hiddens \(7\) on axis 2, got 1 in shape \(2, 3, 1\)"),
+    (lambda: call(encoding(1), 2, 3, 7), ValueError, r"X must have num_hiddens \(1\) on axis 2, got 7 in shape \(2, 3, 7\)"),
     (lambda: call(encoding(7), 3, 7), ValueError, r"X must have 3 axes \(batch, n, num_hiddens\), got shape \(3, 7\)"),
     (lambda: call(encoding(7), 2, 3, 7, dtype="int64"), TypeError, "X must be of a floating point type, got .*int64"),
     (lambda: encoding(7)(np.zeros((2, 3, 7))), TypeError, "X must be a paddle.Tensor, got ndarray"),
