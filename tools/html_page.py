@@ -27,6 +27,11 @@ MathJax = {
 };
 </script>
 <script>{{ resources.mathjax }}</script>
+<style>
+/* No scroll bar beside a text with formulas; a formula that is too wide gets its own. */
+.jp-RenderedMarkdown { overflow: visible; }
+mjx-container[display="true"] { overflow-x: auto; overflow-y: hidden; }
+</style>
 {%- endblock -%}
 """
 
