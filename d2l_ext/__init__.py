@@ -1,4 +1,4 @@
-"""Attention and positional encoding for the Paddle edition of "Dive into Deep Learning".
+"""Attention and positional encoding for the Paddle edition of Dive into Deep Learning.
 
 The classes and functions are drop-ins for those of the book's package ``d2l``
 (chapter 10): same names, same arguments, same parameter names. ``patch_d2l`` puts

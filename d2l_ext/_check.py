@@ -45,7 +45,8 @@ def divisible(name, value, by_name, by):
     """Check that ``value``, a size, splits into ``by`` equal parts."""
     if value != -1 and value % by:
         raise ValueError(
-            f"{name} must be divisible by {by_name}, got {name}={value} and {by_name}={by}"
+            f"{name} must be divisible by {by_name}, "
+            f"got {name}={value} and {by_name}={by}"
         )
 
 
@@ -70,7 +71,7 @@ def tensor(name, value, axes=None):
 
 
 def same(size, expected):
-    """True where two sizes agree; a size not known yet (-1, to_static) agrees with all."""
+    """True where two sizes agree; one that is not known yet (-1) agrees with all."""
     return size == expected or -1 in (size, expected)
 
 

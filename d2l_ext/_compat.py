@@ -20,7 +20,7 @@ class Dropout(paddle.nn.Dropout):
 
 @paddle.jit.not_to_static
 def computable(X):
-    """Return X, or a float32 copy of it: Paddle's CPU kernels know no half precision."""
+    """Return X, or a float32 copy: Paddle's CPU kernels know no half precision."""
     half = X.dtype in (paddle.float16, paddle.bfloat16)
     if half and paddle.in_dynamic_mode() and X.place.is_cpu_place():
         return X.astype("float32")

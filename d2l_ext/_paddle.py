@@ -1,10 +1,13 @@
 """Import Paddle once for the package: without noise, and with a clear message.
 
 Paddle 3 warns on its first import that ccache, a compiler cache nobody needs for
-running notebooks, is not installed. Only that one warning is held back.
+running notebooks, is not installed. Only that one warning is held back. Paddle also
+sets up the logging of the whole process, so that matplotlib, say, tells a reader that
+it has listed the fonts; the root logger is left as it was.
 """
 
 import importlib.util
+import logging
 import os
 import warnings
 import zlib  # noqa: F401
@@ -31,8 +34,12 @@ def _check_installed():
 
 
 _check_installed()
+_root = logging.getLogger()
+_handlers, _level = list(_root.handlers), _root.level
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="No ccache found")
     import paddle
+_root.handlers[:] = _handlers
+_root.setLevel(_level)
 
 __all__ = ["paddle"]

@@ -81,8 +81,8 @@ def _check_queries_keys_values(queries, keys, values):
 class _Attention(nn.Layer):
     """What the two scoring functions share: weights from scores, and pooling."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
         self.attention_weights = None
 
     def _attend(self, queries, keys, values, valid_lens):
@@ -118,6 +118,7 @@ class AdditiveAttention(_Attention):
         key_size, query_size: sizes of one key and one query.
         num_hiddens: size of the hidden layer.
         dropout: probability of dropping a weight in training.
+        kwargs: passed on to paddle.nn.Layer.
 
     Attributes:
         W_k, W_q, w_v: the linear layers, without bias.
@@ -129,8 +130,8 @@ class AdditiveAttention(_Attention):
             number from 0 to 1.
     """
 
-    def __init__(self, key_size, query_size, num_hiddens, dropout):
-        super().__init__()
+    def __init__(self, key_size, query_size, num_hiddens, dropout, **kwargs):
+        super().__init__(**kwargs)
         key_size = _check.positive_int("key_size", key_size)
         query_size = _check.positive_int("query_size", query_size)
         num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
@@ -175,6 +176,7 @@ class DotProductAttention(_Attention):
 
     Args:
         dropout: probability of dropping a weight in training.
+        kwargs: passed on to paddle.nn.Layer.
 
     Attributes:
         attention_weights: weights of the last call before dropout, (batch, queries,
@@ -184,8 +186,8 @@ class DotProductAttention(_Attention):
         TypeError, ValueError: dropout is not a number from 0 to 1.
     """
 
-    def __init__(self, dropout):
-        super().__init__()
+    def __init__(self, dropout, **kwargs):
+        super().__init__(**kwargs)
         self.dropout = Dropout(dropout)
 
     def forward(self, queries, keys, values, valid_lens=None):
@@ -229,6 +231,7 @@ class MultiHeadAttention(nn.Layer):
         num_heads: number of heads; divides num_hiddens.
         dropout: probability of dropping a weight in training.
         bias: whether the four linear layers have a bias, or Paddle's ParamAttr for it.
+        kwargs: passed on to paddle.nn.Layer.
 
     Attributes:
         W_q, W_k, W_v, W_o: the linear layers.
@@ -250,8 +253,9 @@ class MultiHeadAttention(nn.Layer):
         num_heads,
         dropout,
         bias=False,
+        **kwargs,
     ):
-        super().__init__()
+        super().__init__(**kwargs)
         num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
         self.num_heads = _check.positive_int("num_heads", num_heads)
         _check.divisible("num_hiddens", num_hiddens, "num_heads", self.num_heads)

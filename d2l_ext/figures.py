@@ -34,9 +34,10 @@ def plot(
     Book: section 2.4.
 
     Args:
-        X, Y: the points. A curve is a tensor, NumPy array or list with one axis;
-            several curves are a list of those or the rows of an array with two axes. A
-            column (n, 1) is one curve. One X serves all of Y. With X alone, its values are drawn over 0, 1, ….
+        X, Y: the points. A curve is a tensor, NumPy array or list with one axis, or a
+            column (n, 1); several curves are a list of those, or the rows of an array
+            with two axes. One X serves all of Y. With X alone, its values are drawn
+            over 0, 1, ….
         xlabel, ylabel, xlim, ylim, xscale, yscale: as matplotlib has them.
         legend: a list with a text for each curve.
         fmts: matplotlib format strings, one for each curve; further curves get

@@ -149,8 +149,10 @@ def _import_d2l_paddle():
     try:
         return importlib.import_module("d2l.paddle")
     except ModuleNotFoundError as error:
-        if error.name != "d2l.paddle":
-            raise
+        if error.name != "d2l.paddle":  # its pins cannot be met, so pip left all out
+            raise ImportError(
+                f"d2l needs {error.name}, which is not installed: install it with pip"
+            ) from None
     version = getattr(d2l, "__version__", None)
     if version is None:  # a folder or file of that name, found before the package
         where = d2l.__file__ or next(iter(d2l.__path__))

@@ -219,7 +219,7 @@ BAD = {
         TEXT,
         swap_counts,
         "cell 3 (In [1])",
-        "was run out of order: expected In [2], found In [1]",
+        "was run out of order: expected In [3], found In [1]",
     ),
     "stale-output": (
         TEXT,
@@ -456,7 +456,8 @@ def gate(tmp_path_factory):
     ]
     outputs = [run.communicate(timeout=300)[0] for run in runs]
     assert [run.returncode for run in runs] == [1, 1], "\n".join(outputs)
-    return {**results(folders[0]), **results(folders[1]), "folder": folders[0]}
+    found = {**results(folders[0]), **results(folders[1])}
+    return {**found, "folder": folders[0], "printed": outputs[0]}
 
 
 @pytest.mark.parametrize("name", ["text", "figures", "cut-elsewhere"])
@@ -494,6 +495,13 @@ def test_unreadable_notebook_fails(gate, name, words):
 def test_one_edit_fails_in_one_place(gate):
     assert [item for item, text in gate["label"].items() if text] == ["cell 2"]
     assert next(item for item, text in gate["never-run"].items() if text) == "rules"
+
+
+def test_remedy_is_named_once_for_each_notebook(gate):
+    for name in BAD:
+        line = f"If the change is meant: make notebooks NB={name}.ipynb\n"
+        assert gate["printed"].count(line) == 1, name
+    assert "NB=text.ipynb" not in gate["printed"]
 
 
 def test_pictures_that_differ_are_kept(gate):
@@ -622,3 +630,19 @@ def test_ignore_tag_needs_a_reason_and_a_code_cell():
     found = [s for _, s in rules.problems(text)]
     assert any("misplaced: only a code cell" in s for s in found)
     assert any("alone on a line of a code cell" in s for s in found)
+
+
+@pytest.mark.parametrize(
+    "counts, wrong",
+    [
+        ([1, 2, 3], []),
+        ([1, None, 2, 3], ["was never run: expected In [2], found In [ ]"]),
+        ([1, 3, 4], ["was run out of order: expected In [2], found In [3]"]),
+        ([1, 2, 2], ["was run out of order: expected In [3], found In [2]"]),
+        ([2, 3], ["was run out of order: expected In [1], found In [2]"]),
+    ],
+)
+def test_one_break_in_the_counting_is_one_message(counts, wrong):
+    cells = [new_code_cell("x", execution_count=count) for count in counts]
+    notebook = new_notebook(cells=cells, metadata=KERNEL)
+    assert [sentence for _, sentence in rules.problems(notebook)] == wrong

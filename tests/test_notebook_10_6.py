@@ -109,9 +109,22 @@ def test_shapes_and_weights_that_are_shown():
         assert str(row) in text
 
 
+def test_receptive_fields():
+    # Of tokens 1..7, those within L steps of the 4th; up to it; all.
+    expected = [
+        [n for n in range(1, 8) if abs(n - 4) <= layers] for layers in (1, 2, 3)
+    ]
+    expected += [[1, 2, 3, 4], [1, 2, 3, 4, 5, 6, 7]]
+    lists = [
+        line.partition("： ")[2] for line in printed("receptive-fields").split("\n")
+    ]
+    assert lists == [*map(str, expected), ""]
+
+
 def test_checks_that_are_shown_came_out_as_claimed():
     assert printed("mask").split() == ["改动填充词元后，输出不变：", "True",
                                        "改动第一个词元后，输出不变：", "False"]  # fmt: skip
+    assert printed("order") == "输出只是跟着颠倒： True\n"
     assert printed("table").count("True") == 3 and "False" not in printed("table")
 
 

@@ -1,5 +1,6 @@
 """Importing the package: what it brings along, and what it says when it cannot."""
 
+import logging
 import subprocess
 import sys
 
@@ -24,6 +25,16 @@ def test_import_is_quiet_and_leaves_heavy_modules_alone(tmp_path):
     done = run_python(code, tmp_path, "-W", "default")
     assert (done.returncode, done.stdout) == (0, "[]\n")
     assert "ccache" not in done.stderr and "d2l_ext" not in done.stderr
+
+
+def test_import_leaves_the_logging_of_the_process_alone(tmp_path):
+    code = (
+        "import d2l_ext, logging\n"
+        "print(logging.getLogger().handlers, logging.getLogger().level)\n"
+        "logging.getLogger('matplotlib').info('fonts listed')"
+    )
+    done = run_python(code, tmp_path)
+    assert (done.stdout, done.stderr) == (f"[] {logging.WARNING}\n", "")
 
 
 def test_every_public_name_is_there():

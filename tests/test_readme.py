@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["README.md", "README_cn.md"]
+FLAVOUR = "gpu" if list(distributions(name="paddlepaddle-gpu")) else "cpu"
 IN_VENV = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
 
 # Inside `make test` these cannot be run for real: they would start the tests once more,
@@ -83,6 +85,7 @@ def check_pip(install, *rest):
             pins = (ROOT / "requirements" / "cpu.txt").read_text("utf-8").splitlines()
             assert any(pin.split(" ;")[0] == word for pin in pins)
             return
+    rest = [word.replace("cpu.txt", f"{FLAVOUR}.txt") for word in rest]
     offline = ["--dry-run", "--no-index", "--no-build-isolation"]
     output = run(sys.executable, "-m", "pip", install, *offline, *rest)
     assert "d2l==0.17.6" in output and "Would install d2l-ext" in output

@@ -134,6 +134,14 @@ class TestUnknownD2l:
         with pytest.raises(ImportError, match=message):
             d2l_ext.patch_d2l()
 
+    def test_what_d2l_needs_is_named(self, tmp_path):
+        code = (
+            "import sys\nsys.modules['pandas'] = None\n"
+            "try: d2l_ext.patch_d2l()\nexcept ImportError as error: print(error)"
+        )
+        message = "d2l needs pandas, which is not installed: install it with pip\n"
+        assert run(code, tmp_path) == message
+
     def test_release_without_paddle(self, d2l, monkeypatch, tmp_path):
         (tmp_path / "d2l").mkdir()
         (tmp_path / "d2l" / "__init__.py").write_text("__version__ = '1.0.3'\n")

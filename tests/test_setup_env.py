@@ -418,7 +418,7 @@ def test_interrupt_ends_the_step_too(tmp_path):
 def test_progress_counts_what_pip_says(tmp_path):
     lock = tmp_path / "cpu.txt"
     lock.write_text("# pins\na==1\nb==2 ; python_full_version < '3.10'\nc==3\n")
-    describe = steps.pip_progress(str(tmp_path), str(lock))
+    describe = steps.pip_progress(str(tmp_path), [str(lock)])
     output = "Ignoring b: markers 'python_full_version < ..' don't match\n"
     assert describe(output) == "asking the package index"
     output += "Collecting a==1\n"

@@ -28,12 +28,16 @@ MathJax = {
 </script>
 <script>{{ resources.mathjax }}</script>
 <style>
-/* No scroll bar beside a text with formulas; a formula that is too wide gets its own. */
+/* No scroll bar beside a text with formulas; one that is too wide gets its own. */
 .jp-RenderedMarkdown { overflow: visible; }
 mjx-container[display="true"] { overflow-x: auto; overflow-y: hidden; }
 </style>
 {%- endblock -%}
 """
+
+
+# What nbconvert writes at each figure; the text below it says what to see.
+NO_ALT = 'alt="No description has been provided for this image"'
 
 
 @functools.lru_cache(maxsize=1)
@@ -63,4 +67,5 @@ def html_page(notebook, path):
     exporter.log.setLevel(logging.ERROR)  # it warns of every figure without alt text
     metadata = {"name": title_of(notebook, path.stem), "path": str(path.parent)}
     resources = {"metadata": metadata, "mathjax": mathjax()}
-    return exporter.from_notebook_node(notebook, resources=resources)[0]
+    page = exporter.from_notebook_node(notebook, resources=resources)[0]
+    return page.replace(NO_ALT, 'alt="图"')

@@ -191,9 +191,10 @@ def run(path, progress):
     write(target, to_text(notebook))
     write(target.with_suffix(".html"), html_page(notebook, path))
     progress.end()
+    where = f"{shown(target)}, {shown(target.with_suffix('.html'))}"
     if failure:
-        raise Failure(failure)
-    print(f"{shown(path)} -> {shown(target)}, {shown(target.with_suffix('.html'))}")
+        raise Failure(f"{failure}\nAs far as it came: {where}")
+    print(f"{shown(path)} -> {where}")
 
 
 def in_place(path, progress):

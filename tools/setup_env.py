@@ -117,7 +117,8 @@ class Environment(object):
             self.run(pip + [NEW_PIP], env, lambda _: "getting a newer pip")
         # Without building anything: that would ask for compilers, and take an hour.
         wheels = ["--only-binary", ":all:", "-r", self.lock(flavour), "-r", D2L]
-        progress = pip_progress(self.path, os.path.join(self.root, self.lock(flavour)))
+        lists = [os.path.join(self.root, name) for name in (self.lock(flavour), D2L)]
+        progress = pip_progress(self.path, lists)
         self.run(pip + wheels, env, progress)
         self.install_project()
         # Matplotlib lists the fonts now, and not with a warning in a first notebook.

@@ -1,4 +1,4 @@
-"""Run pip: with its output in a log, its progress in one line, its settings in order."""
+"""Run pip: its output in a log, its progress in one line, its settings in order."""
 
 from __future__ import print_function
 
@@ -89,10 +89,12 @@ def _from(path, start):
         return file.read().decode("utf-8", "replace")
 
 
-def pip_progress(venv, lock):
-    """A describer for run_step: how far `pip install -r lock` has come."""
-    with io.open(lock, encoding="utf-8") as file:
-        pins = len(re.findall(r"^[\w.-]+==", file.read(), re.MULTILINE))
+def pip_progress(venv, lists):
+    """A describer for run_step: how far pip has come with these lists."""
+    pins = 0
+    for path in lists:
+        with io.open(path, encoding="utf-8") as file:
+            pins += len(re.findall(r"^[\w.-]+==", file.read(), re.MULTILINE))
     pattern = os.path.join(venv, "lib", "python*", "site-packages", "*.dist-info")
     before = len(glob.glob(pattern))
 

@@ -12,10 +12,11 @@ of 255 levels, and now and then a tick or its label is rounded to the next pixel
 versions from 3.8 to 3.10 draw the same pixels, so this holds between them as well.
 
 OTHER_TEXT. FreeType was replaced in matplotlib 3.11: letters lie up to 3 pixels
-elsewhere and are cut differently, lines move by 1. Measured between 3.10 and 3.11, at most 440 is left for
-the same curves, heat maps and diagrams, and at least 550 where a letter, a line, a
-colour or a cell changed. Text smaller than 9 points, and labels so long that their ends
-move farther, are beyond that: such figures need the version that drew them.
+elsewhere and are cut differently, lines move by 1. Measured between 3.10 and 3.11, at
+most 440 is left for the same curves, heat maps and diagrams, and at least 570 where a
+letter, a line, a colour or a cell changed. Text smaller than 9 points, and labels so
+long that their ends move farther, are beyond that: such figures need the version that
+drew them.
 """
 
 import io
@@ -76,7 +77,7 @@ def difference(stored, fresh):
 
 
 def _renderer(software):
-    """The version of matplotlib that decides how text looks, None for another program."""
+    """The version of matplotlib that decides how text looks; None if it is another."""
     version = re.match(r"Matplotlib version(\d+)\.(\d+)", software or "")
     return version and max((3, 10), tuple(map(int, version.groups())))
 

@@ -61,3 +61,17 @@ def pytest_collect_file(file_path, parent):
         else found
         for found in collectors
     ]
+
+
+def pytest_keyboard_interrupt():
+    print("\nInterrupted: the processes are being stopped. Nothing was changed.")
+
+
+def pytest_terminal_summary(terminalreporter):
+    failed = {
+        report.fspath
+        for report in terminalreporter.getreports("failed")
+        if report.fspath.endswith(".ipynb")
+    }
+    for path in sorted(failed):
+        terminalreporter.write_line(f"If the change is meant: make notebooks NB={path}")

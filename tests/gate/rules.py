@@ -16,13 +16,12 @@ IGNORE_TAG = "nbval-ignore-output"
 
 # The only tags a cell may carry. Of nbval's own there is one; the others either leave
 # the cell out or say what the strict mode does anyway.
-TAGS = {IGNORE_TAG, "solution", "readme-picture", "hide-input"}
+TAGS = {IGNORE_TAG, "readme-picture"}
 
 # What a cell's metadata may hold. All else is the mark of a machine or of a moment
 # (`execution`, `ExecuteTime`, `executionInfo`, …).
 METADATA = {
     "tags",
-    "slideshow",
     "jupyter",
     "collapsed",
     "scrolled",
@@ -76,13 +75,14 @@ def problems(notebook):
     code = [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
     if not code:
         yield "", "the notebook has no code cell"
-    expected = 0
+    expected = 1
     for number, cell in enumerate(notebook.cells, 1):
         place = where(number, cell)
         if cell.cell_type == "code":
-            expected += bool(cell.source.strip())
             for sentence in [*_count(cell, expected), *_outputs(cell)]:
                 yield place, sentence
+            # One break in the counting is one message: go on from where it is now.
+            expected = max(expected, (cell.get("execution_count") or 0) + 1)
         for sentence in [*_metadata(cell), *_tags(cell), *_markers(cell)]:
             yield place, sentence
 
