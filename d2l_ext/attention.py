@@ -67,6 +67,17 @@ def _softmax_of_valid(X, lens):
     return paddle.where(keep, weights, zero).astype(X.dtype)
 
 
+def _without_padding(X, lens):
+    """X (batch, keys, size) with 0 at the keys that are padding for every query.
+
+    A weight of 0 does not help against NaN or infinity there: 0 * NaN is NaN.
+    """
+    longest = lens if len(lens.shape) == 1 else lens.max(axis=1)
+    keep = paddle.arange(X.shape[1], dtype=lens.dtype) < longest.unsqueeze(1)
+    work = computable(X)
+    return paddle.where(keep.unsqueeze(-1), work, paddle.zeros([], work.dtype))
+
+
 def _check_queries_keys_values(queries, keys, values):
     _check.float_tensor("queries", queries, ("batch", "queries", "query size"))
     _check.float_tensor("keys", keys, ("batch", "keys", "key size"))
@@ -86,19 +97,22 @@ class _Attention(nn.Layer):
         self.attention_weights = None
 
     def _attend(self, queries, keys, values, valid_lens):
+        dtype = values.dtype
+        if valid_lens is not None:
+            valid_lens = _check.lengths(valid_lens, queries)
         if _check.is_empty(queries, keys, values):
-            return self._attend_to_nothing(queries, keys, values, valid_lens)
+            return self._attend_to_nothing(queries, keys, values)
+        if valid_lens is not None:
+            keys, values = (_without_padding(t, valid_lens) for t in (keys, values))
         weights = masked_softmax(self._scores(queries, keys), valid_lens)
         self._keep(weights)
-        kept_values = computable(values)
-        weights = self.dropout(weights.astype(kept_values.dtype))
-        return paddle.bmm(weights, kept_values).astype(values.dtype)
+        values = computable(values)
+        output = paddle.bmm(self.dropout(weights.astype(values.dtype)), values)
+        return output.astype(dtype)
 
-    def _attend_to_nothing(self, queries, keys, values, valid_lens):
+    def _attend_to_nothing(self, queries, keys, values):
         """Without keys the output is 0; without examples or queries it is empty."""
         batch, num_queries, _ = queries.shape
-        if valid_lens is not None:
-            _check.lengths(valid_lens, queries)
         weights = paddle.zeros([batch, num_queries, keys.shape[1]], values.dtype)
         self._keep(weights)
         return paddle.zeros([batch, num_queries, values.shape[2]], values.dtype)
@@ -162,10 +176,10 @@ class AdditiveAttention(_Attention):
         return self._attend(queries, keys, values, valid_lens)
 
     def _scores(self, queries, keys):
-        queries, keys = self.W_q(computable(queries)), self.W_k(computable(keys))
+        queries, keys = _linear(self.W_q, queries), _linear(self.W_k, keys)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = paddle.tanh(queries.unsqueeze(2) + keys.unsqueeze(1))
-        return self.w_v(features).squeeze(-1)  # (batch, queries, keys)
+        return _linear(self.w_v, features).squeeze(-1)  # (batch, queries, keys)
 
 
 class DotProductAttention(_Attention):
@@ -299,12 +313,11 @@ class MultiHeadAttention(nn.Layer):
         pooled = self.attention(q, k, v, valid_lens)
         output = _linear(self.W_o, transpose_output(pooled, self.num_heads))
         # Half precision that was computed in float32 returns as what it came.
-        return (
-            output if computable(queries) is queries else output.astype(queries.dtype)
-        )
+        half = computable(queries) is not queries
+        return output.astype(queries.dtype) if half else output
 
     def _project(self, linear, X):
-        return transpose_qkv(_linear(linear, computable(X)), self.num_heads)
+        return transpose_qkv(_linear(linear, X), self.num_heads)
 
     def _for_each_head(self, lens):
         """Repeat the lengths of each example: (batch * num_heads,) or (…, queries)."""
@@ -316,10 +329,14 @@ class MultiHeadAttention(nn.Layer):
 
 
 def _linear(linear, X):
-    """The linear layer, also where Paddle's kernel refuses an empty tensor."""
+    """The linear layer, also where Paddle's kernel refuses empty or half tensors."""
+    X, weight = computable(X), computable(linear.weight)
     if _check.is_empty(X):
-        return paddle.zeros([*X.shape[:-1], linear.weight.shape[1]], X.dtype)
-    return linear(X)
+        return paddle.zeros([*X.shape[:-1], weight.shape[1]], X.dtype)
+    if weight is linear.weight:
+        return linear(X)
+    bias = None if linear.bias is None else computable(linear.bias)
+    return nn.functional.linear(X, weight, bias)
 
 
 def transpose_qkv(X, num_heads):

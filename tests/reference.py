@@ -30,9 +30,18 @@ def masked_softmax(X, valid_lens):
 def dot_product_attention(Q, K, V, valid_lens):
     """(10.3.5); returns the output and the weights."""
     Q, K, V = (np.asarray(a, dtype="float64") for a in (Q, K, V))
-    scores = np.array([q @ k.T for q, k in zip(Q, K)]) / math.sqrt(Q.shape[-1])
+    scores = np.zeros((Q.shape[0], Q.shape[1], K.shape[1]))
+    for b, (q, k) in enumerate(zip(Q, K)):
+        scores[b] = q @ k.T / math.sqrt(Q.shape[-1])
     weights = masked_softmax(scores, valid_lens)
-    return np.array([w @ v for w, v in zip(weights, V)]), weights
+    return _pool(weights, V), weights
+
+
+def _pool(weights, V):
+    output = np.zeros((*weights.shape[:2], V.shape[2]))
+    for b, (w, v) in enumerate(zip(weights, V)):
+        output[b] = w @ v
+    return output
 
 
 def additive_attention(Q, K, V, valid_lens, W_q, W_k, w_v):
@@ -43,7 +52,7 @@ def additive_attention(Q, K, V, valid_lens, W_q, W_k, w_v):
         hidden = np.tanh(Q[b, q] @ W_q + K[b, k] @ W_k)
         scores[b, q, k] = (hidden @ w_v)[0]
     weights = masked_softmax(scores, valid_lens)
-    return np.array([w @ v for w, v in zip(weights, V)]), weights
+    return _pool(weights, V), weights
 
 
 def multi_head_attention(Q, K, V, valid_lens, W_q, W_k, W_v, W_o, num_heads):
@@ -69,3 +78,17 @@ def positional_encoding(n, d):
             angle = i / 10000 ** (2 * j / d)
             table[i, column] = math.cos(angle) if column % 2 else math.sin(angle)
     return table
+
+
+def dot_product_attention_gradients(Q, K, V, valid_lens, G):
+    """Gradients of sum(G * output) for Q, K and V, derived by hand from (10.3.5)."""
+    Q, K, V, G = (np.asarray(a, dtype="float64") for a in (Q, K, V, G))
+    weights = dot_product_attention(Q, K, V, valid_lens)[1]
+    dQ, dK, dV = np.zeros(Q.shape), np.zeros(K.shape), np.zeros(V.shape)
+    for b, w in enumerate(weights):
+        dV[b] = w.T @ G[b]
+        dw = G[b] @ V[b].T
+        # A softmax passes on w * (dw - sum(w dw)); a masked weight is 0, and so is this.
+        ds = w * (dw - (w * dw).sum(axis=-1, keepdims=True)) / math.sqrt(Q.shape[-1])
+        dQ[b], dK[b] = ds @ K[b], ds.T @ Q[b]
+    return dQ, dK, dV

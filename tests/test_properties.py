@@ -1,0 +1,201 @@
+"""What holds for all shapes, lengths and dtypes, tried on many drawn by hypothesis.
+
+The float64 reference is in tests/reference.py. Examples are the same in every run.
+"""
+
+import numpy as np
+import paddle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import d2l_ext
+from tests import reference
+
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=60)
+settings.load_profile("same")
+
+# A few units in the last place of numbers of about 1.
+TOLERANCE = {"float64": 1e-14, "float32": 3e-6, "float16": 4e-3, "bfloat16": 3e-2}
+DTYPES = st.sampled_from(sorted(TOLERANCE))
+SIZES = st.sampled_from([1, 2, 3, 5, 7, 11])
+SIZES_OR_NONE = st.sampled_from([0, 1, 2, 3, 5])
+
+
+@st.composite
+def lengths(draw, batch, queries, keys):
+    """None, or (array, the same in one of the forms in which it may be passed)."""
+    if draw(st.booleans()):
+        return None, None
+    shape = (batch,) if draw(st.booleans()) else (batch, queries)
+    count = int(np.prod(shape))
+    numbers = st.lists(st.integers(-1, keys + 2), min_size=count, max_size=count)
+    array = np.array(draw(numbers), dtype="int64").reshape(shape)
+    if draw(st.booleans()):
+        array = array.astype("float32") + draw(st.sampled_from([0.0, 0.5]))
+    form = draw(st.sampled_from([paddle.to_tensor, np.asarray, np.ndarray.tolist]))
+    if 0 in shape and form is np.ndarray.tolist:  # [] has forgotten its second size
+        form = np.asarray
+    return array, form(array)
+
+
+def numbers(draw, *shape):
+    seed = draw(st.integers(0, 2**16))
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def tensor(array, dtype):
+    """The array in a dtype, and what it is after rounding."""
+    rounded = paddle.to_tensor(array).astype(dtype)
+    return rounded, rounded.astype("float64").numpy()
+
+
+def close(found, expected, dtype):
+    found = found.astype("float64").numpy()
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(
+        found, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
+    )
+
+
+@given(
+    data=st.data(),
+    batch=SIZES_OR_NONE,
+    queries=SIZES_OR_NONE,
+    keys=SIZES_OR_NONE,
+    dtype=DTYPES,
+)
+def test_masked_softmax(data, batch, queries, keys, dtype):
+    array, lens = data.draw(lengths(batch, queries, keys))
+    X, exact = tensor(5 * numbers(data.draw, batch, queries, keys), dtype)
+    weights = d2l_ext.masked_softmax(X, lens)
+    expected = reference.masked_softmax(exact, array)
+    assert weights.dtype == X.dtype
+    close(weights, expected, dtype)
+    assert (weights.astype("float64").numpy()[expected == 0] == 0).all()
+    np.testing.assert_array_equal(X.astype("float64").numpy(), exact)
+
+
+@given(
+    data=st.data(),
+    batch=SIZES_OR_NONE,
+    queries=SIZES_OR_NONE,
+    keys=SIZES_OR_NONE,
+    size=SIZES,
+    value_size=SIZES,
+    dtype=DTYPES,
+)
+def test_dot_product_attention(data, batch, queries, keys, size, value_size, dtype):
+    array, lens = data.draw(lengths(batch, queries, keys))
+    shapes = [(batch, queries, size), (batch, keys, size), (batch, keys, value_size)]
+    pairs = [tensor(numbers(data.draw, *shape), dtype) for shape in shapes]
+    layer = d2l_ext.DotProductAttention(0.5)
+    layer.eval()
+    output = layer(*[t for t, _ in pairs], lens)
+    exact = [a for _, a in pairs]
+    expected, weights = reference.dot_product_attention(*exact, array)
+    assert output.dtype == pairs[2][0].dtype
+    close(output, expected.reshape(batch, queries, value_size), dtype)
+    close(layer.attention_weights, weights, dtype)
+
+
+@given(
+    data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES, size=SIZES, value_size=SIZES
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_attention(data, dtype, batch, queries, keys, size, value_size):
+    array, lens = data.draw(lengths(batch, queries, keys))
+    shapes = [(batch, queries, size), (batch, keys, size), (batch, keys, value_size)]
+    pairs = [tensor(numbers(data.draw, *shape), dtype) for shape in shapes]
+    G, exact_G = tensor(numbers(data.draw, batch, queries, value_size), dtype)
+    inputs = [t for t, _ in pairs]
+    for t in inputs:
+        t.stop_gradient = False
+    (d2l_ext.DotProductAttention(0)(*inputs, lens) * G).sum().backward()
+    expected = reference.dot_product_attention_gradients(
+        *[a for _, a in pairs], array, exact_G
+    )
+    for t, gradient in zip(inputs, expected):
+        scale = max(1, np.abs(gradient).max())
+        close(t.grad / scale, gradient / scale, dtype)
+
+
+@given(
+    data=st.data(),
+    batch=SIZES,
+    queries=SIZES,
+    keys=SIZES,
+    num_heads=st.sampled_from([1, 2, 3]),
+)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_multi_head_attention(data, dtype, batch, queries, keys, num_heads):
+    """Also where the weights of the layer are of half precision."""
+    array, lens = data.draw(lengths(batch, queries, keys))
+    layer = d2l_ext.MultiHeadAttention(5, 7, 11, 6, num_heads, 0.5)
+    layer.to(dtype=dtype)
+    layer.eval()
+    sizes = [(queries, 7), (keys, 5), (keys, 11)]
+    pairs = [tensor(numbers(data.draw, batch, *s), dtype) for s in sizes]
+    output = layer(*[t for t, _ in pairs], lens)
+    linears = (layer.W_q, layer.W_k, layer.W_v, layer.W_o)
+    matrices = [linear.weight.astype("float64").numpy() for linear in linears]
+    exact = [a for _, a in pairs]
+    expected, _ = reference.multi_head_attention(*exact, array, *matrices, num_heads)
+    assert output.dtype == getattr(paddle, dtype)
+    scale = max(1, np.abs(expected).max())
+    close(output.astype("float64") / scale, expected / scale, dtype)
+
+
+@given(data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES, num_hiddens=SIZES)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_additive_attention(data, dtype, batch, queries, keys, num_hiddens):
+    array, lens = data.draw(lengths(batch, queries, keys))
+    layer = d2l_ext.AdditiveAttention(5, 7, num_hiddens, 0.5)
+    layer.to(dtype=dtype)
+    layer.eval()
+    sizes = [(queries, 7), (keys, 5), (keys, 11)]
+    pairs = [tensor(numbers(data.draw, batch, *s), dtype) for s in sizes]
+    output = layer(*[t for t, _ in pairs], lens)
+    linears = (layer.W_q, layer.W_k, layer.w_v)
+    matrices = [linear.weight.astype("float64").numpy() for linear in linears]
+    expected, _ = reference.additive_attention(*[a for _, a in pairs], array, *matrices)
+    assert output.dtype == getattr(paddle, dtype)
+    close(output, expected, dtype)
+
+
+@given(
+    data=st.data(),
+    batch=SIZES_OR_NONE,
+    n=SIZES_OR_NONE,
+    num_hiddens=SIZES,
+    dtype=DTYPES,
+)
+def test_positional_encoding(data, batch, n, num_hiddens, dtype):
+    X, exact = tensor(numbers(data.draw, batch, n, num_hiddens), dtype)
+    layer = d2l_ext.PositionalEncoding(num_hiddens, 0, max_len=max(1, n))
+    expected = exact + reference.positional_encoding(n, num_hiddens)
+    assert layer(X).dtype == X.dtype
+    close(layer(X), expected, dtype)
+
+
+@given(data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", ["dot", "additive", "multi"])
+def test_padding_may_hold_anything(data, kind, bad, batch, queries, keys):
+    numbers_of_keys = st.lists(st.integers(0, keys), min_size=batch, max_size=batch)
+    lens = data.draw(numbers_of_keys)
+    layer = {
+        "dot": d2l_ext.DotProductAttention(0),
+        "additive": d2l_ext.AdditiveAttention(6, 6, 3, 0),
+        "multi": d2l_ext.MultiHeadAttention(6, 6, 6, 6, 2, 0),
+    }[kind]
+    Q, K, V = (numbers(data.draw, batch, n, 6) for n in (queries, keys, keys))
+    clean = layer(*[paddle.to_tensor(a).astype("float32") for a in (Q, K, V)], lens)
+    for b, length in enumerate(lens):
+        K[b, length:] = V[b, length:] = bad
+    Q = paddle.to_tensor(Q).astype("float32")
+    Q.stop_gradient = False
+    dirty = layer(Q, *[paddle.to_tensor(a).astype("float32") for a in (K, V)], lens)
+    np.testing.assert_array_equal(dirty.numpy(), clean.numpy())
+    dirty.sum().backward()
+    assert np.isfinite(Q.grad.numpy()).all()
