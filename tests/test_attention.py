@@ -10,6 +10,11 @@ BATCH, QUERIES, KEYS, QUERY_SIZE, KEY_SIZE, VALUE_SIZE = 2, 3, 5, 7, 11, 13
 LENS_1D, LENS_2D = [3, 4], [[1, 5, 2], [3, 4, 1]]
 
 
+@pytest.fixture(autouse=True)
+def same_weights_and_dropout_in_every_run():
+    paddle.seed(0)
+
+
 def random(*shape):
     return np.random.default_rng(0).normal(size=shape).astype("float32")
 
