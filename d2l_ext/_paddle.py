@@ -1,9 +1,12 @@
 """Import Paddle once for the package: without noise, and with a clear message.
 
-Paddle 3 warns on its first import that ccache, a compiler cache nobody needs for
-running notebooks, is not installed. Only that one warning is held back. Paddle also
-sets up the logging of the whole process, so that matplotlib, say, tells a reader that
-it has listed the fonts; the root logger is left as it was.
+A notebook shows whatever comes on stderr, and none of this helps its reader:
+
+- the warnings of NOISE, when Paddle is imported;
+- the log of Paddle's C++ code below the level of errors, such as a missing cuDNN where
+  there is no GPU (GLOG_minloglevel, unless the user has set it);
+- the INFO log of all other packages, since Paddle sets up the logging of the whole
+  process; the root logger is left as it was.
 """
 
 import importlib.util
@@ -14,6 +17,13 @@ import zlib  # noqa: F401
 
 # zlib comes before Paddle on purpose: Paddle 2.6 brings one of its own, and if that is
 # the first in the process, saving a PNG, and so any figure, ends in a crash.
+
+NOISE = (
+    # A compiler cache that nobody needs for running notebooks.
+    "No ccache found",
+    # paddlepaddle-gpu where there is no GPU. paddle.device.get_device() tells.
+    "You are using GPU version Paddle, but your CUDA device is not set properly",
+)
 
 
 def _check_installed():
@@ -34,10 +44,12 @@ def _check_installed():
 
 
 _check_installed()
+os.environ.setdefault("GLOG_minloglevel", "2")
 _root = logging.getLogger()
 _handlers, _level = list(_root.handlers), _root.level
 with warnings.catch_warnings():
-    warnings.filterwarnings("ignore", message="No ccache found")
+    for message in NOISE:
+        warnings.filterwarnings("ignore", message=message)
     import paddle
 _root.handlers[:] = _handlers
 _root.setLevel(_level)
