@@ -2,6 +2,7 @@
 PYTHON ?= python3
 NB ?=
 GPU ?=
+CORNERS ?=
 VENV_PYTHON := .venv/bin/python
 STATE := $(CURDIR)/.venv/var
 # By file: the cells of a notebook need one kernel, one after the other.
@@ -16,7 +17,7 @@ export MPLCONFIGDIR := $(STATE)/matplotlib
 export JUPYTER_RUNTIME_DIR := $(STATE)/jupyter
 export JUPYTER_PREFER_ENV_PATH := 1
 
-.PHONY: help setup run notebooks test test-notebooks lab lock clean
+.PHONY: help setup run notebooks test test-notebooks test-matrix lab lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -36,6 +37,9 @@ test: setup  ## run the tests, and compare all notebooks with their stored outpu
 
 test-notebooks: setup  ## only the notebooks; NB=notebooks/x.ipynb for one
 	@$(VENV_PYTHON) -m pytest $(if $(NB),$(NB),$(PARALLEL) notebooks)
+
+test-matrix:  ## the same on all versions, an hour; CORNERS=1 for oldest and newest
+	@"$(PYTHON)" tools/test_matrix.py --corners "$(CORNERS)" $(PARALLEL)
 
 lab: setup  ## open JupyterLab on the notebooks, for this machine only
 	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)/notebooks" $(if $(filter 0,$(shell id -u)),--allow-root)

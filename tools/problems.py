@@ -24,6 +24,7 @@ NO_NETWORK = (
     r"Max retries exceeded|RemoteDisconnected|IncompleteRead"
 )
 NO_WHEEL = r"No matching distribution found for (\S+)"
+NO_WHEEL_FOR = "The package index has no %s"
 
 FULL = "The disk is full. Free some room in {0} and in the folder for temporary files"
 LOCKED = "No right to write in {0}. Change its owner or rights, or use another folder"
@@ -106,7 +107,7 @@ def explain_output(output, status, folder):
             return text.format(folder) + AGAIN
     wheel = re.search(NO_WHEEL, output)
     if wheel:
-        return "The package index has no %s for this machine. %s" % (
+        return (NO_WHEEL_FOR + " for this machine. %s") % (
             wheel.group(1),
             "Paddle runs on Linux and Windows with x86_64 and on macOS with arm64, each "
             "with a 64-bit Python from python.org, conda, pyenv or the system."

@@ -42,11 +42,11 @@ def read(path):
 
 
 class Environment(object):
-    """The folder .venv, with a stamp in it that says what it was made from."""
+    """A folder like .venv, with a stamp in it that says what it was made from."""
 
-    def __init__(self, root):
+    def __init__(self, root, folder=".venv"):
         self.root = root
-        self.path = os.path.join(root, ".venv")
+        self.path = os.path.join(root, folder)
         self.python = os.path.join(self.path, "bin", "python")
         self.log = os.path.join(self.path, "setup.log")
         self.stamp = os.path.join(self.path, "made-by-make.json")

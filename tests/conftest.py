@@ -1,0 +1,11 @@
+"""What is done with the markers that pyproject.toml lists."""
+
+import pytest
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("gpu"):
+        import paddle
+
+        if not paddle.is_compiled_with_cuda() or not paddle.device.cuda.device_count():
+            pytest.skip("no GPU here, or a Paddle without GPU support")

@@ -1,0 +1,41 @@
+"""The same numbers on a GPU; skipped where there is none."""
+
+import numpy as np
+import paddle
+import pytest
+
+import d2l_ext
+
+BATCH, QUERIES, KEYS, SIZE = 2, 3, 5, 14
+LAYERS = {
+    "dot product": lambda: d2l_ext.DotProductAttention(0),
+    "additive": lambda: d2l_ext.AdditiveAttention(SIZE, SIZE, 11, 0),
+    "multi-head": lambda: d2l_ext.MultiHeadAttention(SIZE, SIZE, SIZE, SIZE, 7, 0),
+}
+
+
+@pytest.fixture
+def on_device():
+    """Computes on the named device; afterwards the former one is back."""
+    before = paddle.get_device()
+
+    def compute(device, layer, arrays, weights):
+        paddle.set_device(device)
+        # float64: of float32 many GPUs multiply only the first ten bits (TF32).
+        layer = layer().to(dtype="float64")
+        layer.set_state_dict({k: paddle.to_tensor(w) for k, w in weights.items()})
+        return layer(*map(paddle.to_tensor, arrays), valid_lens=[2, 5]).numpy()
+
+    yield compute
+    paddle.set_device(before)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", LAYERS)
+def test_attention_on_gpu_equals_cpu(name, on_device):
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(BATCH, n, SIZE)) for n in (QUERIES, KEYS, KEYS)]
+    state = LAYERS[name]().state_dict()
+    weights = {key: rng.normal(size=list(w.shape)) for key, w in state.items()}
+    cpu, gpu = (on_device(d, LAYERS[name], arrays, weights) for d in ("cpu", "gpu:0"))
+    np.testing.assert_allclose(gpu, cpu, rtol=0, atol=1e-5)

@@ -1,0 +1,283 @@
+"""Run the tests and the notebook gate on many versions: `make test-matrix`.
+
+Each row of the table gets an environment of its own in build/matrix/, with what pip
+finds for it; the pins in requirements/ are what `make test` is for. What cannot be had
+on this machine is named as not run, and does not count as passed.
+"""
+
+import argparse
+import collections
+import glob
+import os
+import re
+import signal
+import sys
+
+import problems
+import setup_env
+from problems import Problem, check_room, explain_os_error, version_of
+from setup_env import D2L, read
+from steps import pip_environment, run_step
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+Row = collections.namedtuple("Row", "python paddle numpy matplotlib")
+Result = collections.namedtuple("Result", "state text versions")
+NEWEST = ""  # whatever pip takes if it may choose
+GPU = "2.6.2 (GPU build)"
+
+# All pairs of a Python and a Paddle are 29, times NumPy and matplotlib. What broke so far
+# was Paddle with NumPy, Paddle with matplotlib, or a library on one Python. So: each
+# Python with two or three Paddles, each Paddle on two Pythons or more; 3.1 to 3.3 with
+# the oldest libraries and with the newest; 2.6, which needs NumPy 1, with the oldest
+# matplotlib and the newest; the GPU build on the Python of environment.yml. Python 3.13
+# has no Paddle 2.6, and the table says so. The first row and the last are the corners.
+GRID = [
+    Row("3.9", "2.6.2", "1.26", "3.8"),
+    Row("3.9", "3.0", NEWEST, NEWEST),
+    Row("3.9", "3.3", "1.26", "3.8"),
+    Row("3.10", "2.6.2", "1.26", NEWEST),
+    Row("3.10", "3.1", "1.26", "3.8"),
+    Row("3.10", "3.2", NEWEST, NEWEST),
+    Row("3.11", "2.6.2", "1.26", NEWEST),
+    Row("3.11", GPU, "1.26", NEWEST),
+    Row("3.11", "3.3", NEWEST, NEWEST),
+    Row("3.12", "3.1", NEWEST, NEWEST),
+    Row("3.12", "3.2", "1.26", "3.8"),
+    Row("3.13", "2.6.2", NEWEST, NEWEST),
+    Row("3.13", "3.0", NEWEST, NEWEST),
+    Row("3.13", "3.3", NEWEST, NEWEST),
+]
+
+# They test the lists of versions, the texts, and make's own .venv, which are the same on
+# every row. All other files run, also those to come.
+LEFT_OUT = ["dependencies", "matrix", "readme", "setup_env"]
+
+# Where Python's programs keep what they remember: here, as the Makefile has it.
+STATE = {
+    "IPYTHONDIR": "ipython",
+    "JUPYTER_RUNTIME_DIR": "jupyter",
+    "MPLCONFIGDIR": "matplotlib",
+}
+
+# The GPU build says on stderr that there is no GPU, and no library of it: true, but the
+# gate lets no notebook write there.
+FALLBACK = {
+    "GLOG_minloglevel": "2",  # errors only
+    "PYTHONWARNINGS": "ignore:You are using GPU version Paddle:UserWarning",
+}
+
+
+def find_python(version):
+    """The path of an interpreter that runs, or None: a shim of pyenv may well not."""
+    name, wanted = "python" + version, tuple(map(int, version.split(".")))
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    found = glob.glob(os.path.join(pyenv, "versions", version + ".*", "bin"))
+    for folder in folders + sorted(found, key=numbers, reverse=True):
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK) and version_of(path) == wanted:
+            return path
+    return None
+
+
+def numbers(text):
+    return [int(part) for part in re.findall(r"\d+", text)]
+
+
+class Environment(setup_env.Environment):
+    """One row's environment, made as .venv is, but with a choice of versions."""
+
+    def __init__(self, root, row):
+        paddle = "gpu" if row.paddle == GPU else row.paddle
+        words = ["python" + row.python, "paddle" + paddle]
+        words += ["numpy" + row.numpy] * bool(row.numpy)
+        words += ["matplotlib" + row.matplotlib] * bool(row.matplotlib)
+        folder = os.path.join("build", "matrix", "-".join(words))
+        super().__init__(root, folder)
+        self.row = row
+        self.flavour = "gpu" if row.paddle == GPU else "cpu"
+
+    def requirements(self):
+        """What pip is asked for. The extra names the Paddle, the row its version."""
+        needs = ["-e", f".[{self.flavour},notebooks,test]"]
+        if self.flavour == "cpu":
+            needs.append("paddlepaddle==" + to_the_patch(self.row.paddle))
+        for name in "numpy", "matplotlib":
+            version = getattr(self.row, name)
+            if version:
+                needs.append(f"{name}=={to_the_patch(version)}")
+        return needs
+
+    def inputs(self, base):
+        return {
+            "base": os.path.realpath(base),
+            "path": os.path.realpath(self.path),
+            "project": self.digest("pyproject.toml", D2L),
+            "requirements": self.requirements(),
+        }
+
+    def bring_up_to_date(self, base):
+        """Make it from nothing, unless it was made from the same."""
+        wanted = self.inputs(base)
+        if self.made == wanted and version_of(self.python):
+            return
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        self.clear()
+        self.write_stamp({})  # until the end it is unfinished
+        check_room(self.root, self.flavour)
+        venv = [base, "-I", "-m", "venv", self.path]
+        self.run(venv, os.environ, lambda _: "making the environment")
+        env = pip_environment(self.python)
+        # What is never imported need not be compiled: that takes longer than the rest.
+        pip = [self.python, "-m", "pip", "install", "--no-compile"]
+        pip += ["--only-binary", ":all:"]
+        # The one that comes with Python can take an hour to find versions that agree.
+        self.run(pip + ["--upgrade", "pip"], env, lambda _: "getting a newer pip")
+        self.run(pip + self.requirements(), env, pip_progress)
+        self.run(pip + ["--no-deps", "-r", D2L], env, lambda _: "installing d2l")
+        self.write_stamp(wanted)
+
+    def versions(self):
+        """The row with the versions that are installed, where there are any."""
+        names = {"paddle": "paddlepaddle", "numpy": "numpy", "matplotlib": "matplotlib"}
+        site = os.path.join(self.path, "lib", "python*", "site-packages")
+        found = {}
+        for field, name in names.items():
+            for path in glob.glob(os.path.join(site, name + "-[0-9]*.dist-info")):
+                found[field] = re.search(r"-([^-]+)\.dist-info$", path).group(1)
+        return self.row._replace(**found)
+
+    def test(self, options):
+        """Run pytest, and return its exit status' meaning and its output."""
+        log = os.path.join(self.path, "test.log")
+        if os.path.exists(log):
+            os.remove(log)
+        env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        for variable, folder in STATE.items():
+            env[variable] = os.path.join(self.path, "var", folder)
+        env.update(FALLBACK if self.flavour == "gpu" else {})
+        command = [self.python, "-m", "pytest", "-p", "no:cacheprovider", *options]
+        command += [f"--ignore=tests/test_{name}.py" for name in LEFT_OUT]
+        try:
+            run_step(command, env, log, self.root, pytest_progress)
+        except Problem:
+            return False, read(log)
+        return True, read(log)
+
+
+def to_the_patch(version):
+    """2.6.2 is meant to the letter, 3.1 is its newest patch."""
+    return version if version.count(".") > 1 else version + ".*"
+
+
+def pip_progress(output):
+    if "Installing collected packages" in output:
+        return "installing packages"
+    count = len(re.findall("^Collecting ", output, re.MULTILINE))
+    return f"fetching packages: {count}"
+
+
+def pytest_progress(output):
+    return "testing " + (re.findall(r"\[ *\d+%\]", output) or [""])[-1]
+
+
+def verdict(passed, output):
+    """(state, text) from what pytest printed."""
+    summary = re.findall(r"^=* ?(\d+ \w+.*) in ([\d.]+)s\b.*$", output, re.MULTILINE)
+    if passed and summary:
+        counts = re.sub(r", \d+ warnings?", "", summary[-1][0])
+        return "passed", f"{counts} in {float(summary[-1][1]):.0f} s"
+    first = re.search(r"^(?:FAILED|ERROR) .+$", output, re.MULTILINE)
+    last = (output.strip().splitlines() or ["pytest said nothing"])[-1]
+    return "failed", first.group() if first else "failed: " + last
+
+
+def run_row(row, options):
+    base = find_python(row.python)
+    if not base:
+        text = f"not run: no python{row.python} on this machine"
+        return Result("not run", text, row)
+    env = Environment(ROOT, row)
+    try:
+        env.bring_up_to_date(base)
+    except OSError as error:
+        return Result("failed", "failed: " + explain_os_error(error, ROOT), row)
+    except Problem as problem:
+        # Only this: an index that cannot be reached, or a conflict, is a failure.
+        no_wheel = problems.NO_WHEEL_FOR % "paddlepaddle"
+        if str(problem).startswith(no_wheel):
+            return Result("not run", "not run: no wheel", row)
+        return Result("failed", f"failed: {problem}", row)
+    return Result(*verdict(*env.test(options)), env.versions())
+
+
+def table(results):
+    """The lines of a Markdown table, which is also what is printed."""
+    head = ("Python", "Paddle", "NumPy", "matplotlib", "result")
+    lines = [head, tuple(":--" for _ in head)]
+    for result in results:
+        text = result.text.replace("|", r"\|")
+        if len(text) > 120:
+            text = text[:117] + "..."
+        lines.append((*(v or "newest" for v in result.versions), text))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths)]
+        yield f"| {' | '.join([*cells, line[-1]])} |"
+
+
+def run_grid(rows, options):
+    """All results, also after an interrupt, and whether there was one."""
+    results = []
+    for number, row in enumerate(rows, 1):
+        try:
+            result = run_row(row, options)
+        except KeyboardInterrupt:
+            rest = [Result("not run", "not run: interrupted", r) for r in rows]
+            return results + rest[number - 1 :], True
+        print(f"{number:2} of {len(rows)}: {describe(result)}", flush=True)
+        results.append(result)
+    return results, False
+
+
+def describe(result):
+    python, paddle = result.versions[:2]
+    return f"Python {python}, Paddle {paddle}: {result.text}"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog="Any other option is one of pytest."
+    )
+    parser.add_argument("--corners", default="", help="1: only the two extreme rows")
+    chosen, options = parser.parse_known_args(arguments)
+    if chosen.corners not in ("", "0", "1"):
+        text = f"CORNERS={chosen.corners}: write CORNERS=1 for the two corners only."
+        print("test-matrix: " + text, file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    rows = [GRID[0], GRID[-1]] if chosen.corners == "1" else GRID
+    try:
+        # Not by the file that `make setup` locks: it need not wait for an hour.
+        with setup_env.one_at_a_time(os.path.join(ROOT, D2L)):
+            results, interrupted = run_grid(rows, options)
+            lines = list(table(results))
+            path = os.path.join(ROOT, "build", "test-matrix.md")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join([*lines, ""]))
+    except OSError as error:
+        print("test-matrix: " + explain_os_error(error, ROOT), file=sys.stderr)
+        return 1
+    print("\n" + "\n".join(lines) + "\n")
+    count = collections.Counter(result.state for result in results)
+    # CI looks for this line, which pytest's summary looks like.
+    last = f"{count['passed']} passed, {count['failed']} failed"
+    print(last + (f", {count['not run']} not run" if count["not run"] else ""))
+    if interrupted:
+        return 130
+    return 1 if count["failed"] or not count["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
