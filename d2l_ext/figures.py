@@ -130,10 +130,17 @@ def use_crisp_png():
         from IPython import get_ipython
     except ModuleNotFoundError:
         return
-    if hasattr(get_ipython(), "kernel"):
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
+    shell = get_ipython()
+    if not hasattr(shell, "kernel"):
+        return
+    from matplotlib_inline import backend_inline
 
-        set_matplotlib_formats("retina")
+    shown = backend_inline.flush_figures in shell.events.callbacks["post_execute"]
+    if not shown and "inline" in _pyplot().get_backend():
+        # With matplotlib 3.8 it is else set up only after the first cell that draws,
+        # and that cell's figure comes below the next one.
+        shell.enable_matplotlib("inline")
+    backend_inline.set_matplotlib_formats("retina")
 
 
 def without_echo(shown):

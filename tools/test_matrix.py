@@ -59,13 +59,6 @@ STATE = {
     "MPLCONFIGDIR": "matplotlib",
 }
 
-# The GPU build says on stderr that there is no GPU, and no library of it: true, but the
-# gate lets no notebook write there.
-FALLBACK = {
-    "GLOG_minloglevel": "2",  # errors only
-    "PYTHONWARNINGS": "ignore:You are using GPU version Paddle:UserWarning",
-}
-
 
 def find_python(version):
     """The path of an interpreter that runs, or None: a shim of pyenv may well not."""
@@ -155,7 +148,6 @@ class Environment(setup_env.Environment):
         env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         for variable, folder in STATE.items():
             env[variable] = os.path.join(self.path, "var", folder)
-        env.update(FALLBACK if self.flavour == "gpu" else {})
         command = [self.python, "-m", "pytest", "-p", "no:cacheprovider", *options]
         command += [f"--ignore=tests/test_{name}.py" for name in LEFT_OUT]
         try:
