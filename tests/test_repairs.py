@@ -178,6 +178,7 @@ def test_read_data_bananas(d2l, tmp_path, monkeypatch):
         [10, 20, 30],
         [10, 20, 31],
     ]
+    assert images[0].flags.writeable
     close(labels, [[[0, 0.25, 0.125, 0.5, 1]]] * 3)
     X, y = next(iter(d2l.load_data_bananas(2)[1]))
     assert (list(X.shape), X.dtype) == ([2, 3, 5, 7], paddle.float32)
@@ -486,13 +487,23 @@ class TestSequenceMask:
         assert tuple(masked.shape) == (0, 3)
 
 
-def test_MaskedSoftmaxCELoss_counts_valid_tokens_only():
-    # Equal scores for 10 words cost log 10 a token; mean over 4 tokens, 4, 2, 0 valid.
-    loss = translation.MaskedSoftmaxCELoss()
-    label = paddle.ones([3, 4], dtype="int64")
-    values = loss(paddle.ones([3, 4, 10]), label, paddle.to_tensor([4, 2, 0]))
-    expected = np.log(10) * np.array([1, 0.5, 0])
-    np.testing.assert_allclose(values.numpy(), expected, rtol=1e-6)
+def test_sequence_mask_of_d2l_is_exact_and_leaves_the_caller_s_tensor(d2l):
+    X = paddle.ones([2, 3])
+    for lens in (paddle.to_tensor([1, 2]), paddle.to_tensor([1.0, 2.0])):
+        assert d2l.sequence_mask(X, lens).tolist() == [[1, 0, 0], [1, 1, 0]]
+        assert X.tolist() == [[1, 1, 1], [1, 1, 1]]
+    fine = paddle.to_tensor([[1 + 1e-12, 1]], dtype="float64")
+    assert d2l.sequence_mask(fine, paddle.to_tensor([1])).tolist() == [[1 + 1e-12, 0]]
+
+
+@pytest.mark.parametrize("lens", [[4, 2, 0], [4.0, 2.0, 0.0], 2])
+def test_MaskedSoftmaxCELoss_counts_valid_tokens_only(lens, d2l):
+    # Equal scores for 10 words cost log 10 a token; the mean is over 4 tokens.
+    valid = np.atleast_1d(lens)
+    label = paddle.ones([len(valid), 4], dtype="int64")
+    scores = paddle.ones([len(valid), 4, 10])
+    values = d2l.MaskedSoftmaxCELoss()(scores, label, paddle.to_tensor(lens))
+    close(values, np.log(10) * valid / 4)
 
 
 class CopyDecoder(nn.Layer):

@@ -87,7 +87,7 @@ def _read_image(*path):
     from PIL import Image
 
     with Image.open(os.path.join(*path)) as image:
-        return np.asarray(image.convert("RGB"))
+        return np.array(image.convert("RGB"))  # a copy: it may be written to
 
 
 def read_data_bananas(is_train=True):

@@ -5,7 +5,7 @@ import math
 
 from .. import _check
 from .._paddle import paddle
-from ._table import EVERYWHERE, Repair, book, number
+from ._table import EVERYWHERE, PADDLE_3, Repair, book, number
 
 nn = paddle.nn
 
@@ -139,17 +139,17 @@ REPAIRS = (
     Repair(
         "sequence_mask",
         "9.7",
-        "Compares float32 with int64 (TypeError on Paddle 3); writes into the caller's "
-        "tensor where the lengths are floats.",
+        "Compares float32 with int64 (TypeError on Paddle 3), and writes into the "
+        "caller's tensor where the lengths are floats (Paddle 3); rounds float64 to "
+        "float32; fails on a length without axes, as a batch of one has it.",
         EVERYWHERE,
         sequence_mask,
     ),
     Repair(
         "MaskedSoftmaxCELoss",
         "9.7",
-        "Multiplies float32 with int64 (TypeError on Paddle 3); a batch of one with "
-        "a length without axes fails.",
-        EVERYWHERE,
+        "Multiplies float32 with int64 (TypeError).",
+        PADDLE_3,
         MaskedSoftmaxCELoss,
     ),
     Repair(
