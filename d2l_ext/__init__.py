@@ -2,7 +2,8 @@
 
 The classes and functions are drop-ins for those of the book's package ``d2l``
 (chapter 10): same names, same arguments, same parameter names. ``patch_d2l`` puts
-them into an installed ``d2l.paddle``, so that the book's own cells run again.
+them into an installed ``d2l.paddle`` and repairs the rest of it, so that the book's own
+cells run again; ``d2l_repairs`` lists what was wrong.
 
 Importing this package imports Paddle, and neither d2l nor matplotlib nor pandas:
 those are loaded when a figure is drawn or d2l is patched.
@@ -19,7 +20,7 @@ from .attention import (
 )
 from .figures import plot, show_heatmaps
 from .positional import PositionalEncoding
-from .repair import patch_d2l
+from .repair import d2l_repairs, patch_d2l
 
 __version__ = "0.1.0"
 
@@ -29,6 +30,7 @@ __all__ = [
     "MultiHeadAttention",
     "PositionalEncoding",
     "__version__",
+    "d2l_repairs",
     "masked_softmax",
     "patch_d2l",
     "plot",

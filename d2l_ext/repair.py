@@ -1,44 +1,34 @@
-"""Repair an installed ``d2l.paddle``, so that the book's cells of chapter 10 run.
+"""Repair an installed ``d2l.paddle``, so that the book's cells run.
 
-Inside d2l every function reaches the others through the module, so replacing a name
-there repairs its callers as well. Each replacement below is this package's own.
+What is repaired, and why, is in ``repairs``; here it is put into the module.
 """
 
-import copy
 import importlib
 import inspect
+import random
 import sys
+import textwrap
 import warnings
+from typing import NamedTuple
 
-from . import _check, attention, figures, positional
-from ._paddle import paddle
 from .figures import without_echo
+from .repairs import REPAIRS
+from .repairs.process import EVERYTHING, switch_warnings_on
 
 KNOWN_VERSION = "0.17.6"  # the only release with d2l.paddle
-EVERYTHING = ("ignore", None, Warning, None, 0)  # the filter that d2l sets
-NOISE = (
-    # d2l's own training loop causes it on every batch.
-    "To copy construct from a tensor",
-    # Paddle 3.2 says so of its own paddle.sort, paddle.max and others.
-    "Non compatible API",
-)
-WIDER = {
-    paddle.float16: paddle.float32,
-    paddle.bfloat16: paddle.float32,
-    paddle.int8: paddle.int32,
-    paddle.uint8: paddle.int32,
-    paddle.int16: paddle.int32,
-    paddle.bool: paddle.int32,
-}
+UNNEEDED, NOT_YET = "not needed", "not repaired yet"
+NEEDED = tuple(r for r in REPAIRS if r.where.here)
+REPLACEMENTS = tuple(r.replacement for r in NEEDED if r.replacement is not None)
 
 
 def patch_d2l():
     """Repair the installed ``d2l.paddle`` in place and return it.
 
-    What is replaced is listed in ``REPLACEMENTS``, each with the reason. Also, d2l
-    switches off all warnings of the process when it is imported: they are switched on
-    again. Calling this twice is harmless. Call it right after importing d2l: a class
-    that was taken from d2l, or subclassed, before is not repaired.
+    What was wrong, and where, is listed by ``d2l_repairs()``; what works on the
+    versions at hand is left alone. Also, d2l switches off all warnings of the process
+    when it is imported: they are switched on again. Calling this twice is harmless.
+    Call it right after importing d2l, or in place of that: a class that was taken from
+    d2l, or subclassed, before is not repaired.
 
     Returns:
         The module ``d2l.paddle``.
@@ -51,93 +41,85 @@ def patch_d2l():
     """
     silent_before = "d2l.paddle" not in sys.modules and EVERYTHING in warnings.filters
     module = _import_d2l_paddle()
-    if all(vars(module).get(ours.__name__) is ours for ours in REPLACEMENTS):
+    if _is_patched(module):
         return module
     _check_same_functions(module)
-    for replacement in REPLACEMENTS:
-        setattr(module, replacement.__name__, replacement)
-    _let_tensors_be_copied()
+    for repair in NEEDED:
+        if repair.replacement is not None:
+            setattr(module, repair.name, repair.replacement)
+        if repair.apply is not None:
+            repair.apply(module)
     if not silent_before:
-        _switch_warnings_on()
+        switch_warnings_on()
     _say_if_version_is_new()
     without_echo(module)  # its text is a path on this machine
     return module
 
 
-def sequence_mask(X, valid_len, value=0):
-    """Return X with the elements from ``valid_len`` on set to ``value``.
-
-    Book: section 9.7.
-
-    Args:
-        X: tensor (batch, n, …) of any dtype. It is not changed.
-        valid_len: how many elements of each row to keep, (batch,) of any integer or
-            float type.
-        value: what takes the place of the others.
+def d2l_repairs():
+    """Return what patch_d2l() repairs, as a table that prints itself.
 
     Returns:
-        A tensor of X's shape and dtype.
-
-    Raises:
-        TypeError: X is not a tensor, or valid_len holds no numbers.
-        ValueError: valid_len is not of shape (batch,).
+        A list of rows: name, section of the book, what was wrong, on which versions,
+        and how that is here: "repaired", "not needed", or "not repaired yet" where
+        patch_d2l() has not been called.
     """
-    _check.tensor("X", X)
-    lens = _check.lengths_of_rows("valid_len", valid_len, X)
-    if _check.is_empty(X):
-        return paddle.zeros_like(X)
-    rest = [1] * (len(X.shape) - 2)
-    position = paddle.arange(X.shape[1], dtype=lens.dtype).reshape([1, -1, *rest])
-    keep = position < lens.reshape([-1, 1, *rest])
-    # Not every dtype has the kernel.
-    work = X.astype(WIDER.get(X.dtype, X.dtype))
-    masked = paddle.where(keep, work, paddle.full([], value, work.dtype))
-    return masked.astype(X.dtype)
+    done = "repaired" if _is_patched(sys.modules.get("d2l.paddle")) else NOT_YET
+    return Report(
+        Row(
+            r.name, r.section, r.wrong, r.where.text, done if r.where.here else UNNEEDED
+        )
+        for r in REPAIRS
+    )
 
 
-class MaskedSoftmaxCELoss(paddle.nn.CrossEntropyLoss):
-    """Cross-entropy of each sequence, in which padding counts nothing.
+class Row(NamedTuple):
+    """One repair, in words."""
 
-    Book: section 9.7.
-    """
-
-    def __init__(self):
-        super().__init__(reduction="none")
-
-    def forward(self, pred, label, valid_len):
-        """Return the mean loss (batch,).
-
-        Args:
-            pred: scores (batch, n, vocabulary).
-            label: integers (batch, n).
-            valid_len: number of real tokens in each label, (batch,).
-        """
-        loss = super().forward(pred, label).reshape(label.shape)
-        return sequence_mask(loss, valid_len).mean(axis=1)
+    name: str
+    section: str
+    wrong: str
+    versions: str
+    here: str
 
 
-REPLACEMENTS = (
-    # Paddle 3 compares no float32 with int64 (TypeError), and with float lengths d2l
-    # writes into the caller's tensor.
-    sequence_mask,
-    # Paddle 3 multiplies no float32 with the int64 weights.
-    MaskedSoftmaxCELoss,
-    # A row of valid length 0 averages padding; -1e6 loses to scores below it.
-    attention.masked_softmax,
-    # Shapes that do not fit broadcast silently; weights are kept as a buffer.
-    attention.AdditiveAttention,
-    attention.DotProductAttention,
-    attention.MultiHeadAttention,
-    # Odd num_hiddens fails; max_len=1 broadcasts; the float32 table is inexact.
-    positional.PositionalEncoding,
-    # Draws at most four curves, into the last figure; fails on tensors with gradients.
-    figures.plot,
-    # One colour bar for panels that are scaled one by one; four axes only.
-    figures.show_heatmaps,
-)
+class Report(list):
+    """A list of rows whose text is a table."""
+
+    def __repr__(self):
+        widths = [max(map(len, column)) for column in zip(Row._fields, *self)]
+        # The long sentences come last, and are broken.
+        order = [Row._fields.index(n) for n in ("name", "section", "here", "versions")]
+        start = sum(widths[i] + 2 for i in order)
+        lines = []
+        for row in [Row._fields, *self]:
+            cells = "".join(f"{row[i]:<{widths[i]}}  " for i in order)
+            lines.append(
+                textwrap.fill(
+                    row[Row._fields.index("wrong")],
+                    start + 50,
+                    initial_indent=cells,
+                    subsequent_indent=" " * start,
+                )
+            )
+        return "\n".join(lines)
+
+
+def _is_patched(module):
+    names = vars(module) if module else {}
+    return all(names.get(ours.__name__) is ours for ours in REPLACEMENTS)
 
 
 def _import_d2l_paddle():
+    """Import it without the random numbers that it draws from the process's own."""
+    before = random.getstate()
+    try:
+        return _import_or_explain()
+    finally:
+        random.setstate(before)
+
+
+def _import_or_explain():
     try:
         d2l = importlib.import_module("d2l")
     except ModuleNotFoundError as error:
@@ -193,26 +175,3 @@ def _version():
 
 def _arguments(function):
     return inspect.signature(function).parameters
-
-
-def _switch_warnings_on():
-    """Take back d2l's ``warnings.filterwarnings("ignore")``.
-
-    It stays where the user asked for it (``python -W ignore``), and so do the NOISE.
-    """
-    if EVERYTHING in warnings.filters and "ignore" not in sys.warnoptions:
-        warnings.filters.remove(EVERYTHING)
-    for message in NOISE:
-        warnings.filterwarnings("ignore", message=message)
-
-
-def _let_tensors_be_copied():
-    """Give tensors the ``__copy__`` that matplotlib 3.11 needs and old Paddles lack.
-
-    The book's cells hand tensors to ``plt.plot``; before Paddle 3.3 a tensor cannot be
-    copied ("cannot pickle 'Tensor' object").
-    """
-    try:
-        copy.copy(paddle.ones([1]))
-    except TypeError:
-        paddle.Tensor.__copy__ = lambda tensor: tensor.clone()

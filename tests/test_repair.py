@@ -6,12 +6,10 @@ import types
 import warnings
 
 import matplotlib
-import numpy as np
 import paddle
 import pytest
 
 import d2l_ext
-from d2l_ext import repair
 from tests.kernel import pictures, run_cells, texts
 
 matplotlib.use("Agg")
@@ -156,53 +154,6 @@ class TestUnknownD2l:
         self.import_from(monkeypatch, tmp_path)
         with pytest.raises(ImportError, match=f"{tmp_path}.* hides the .* d2l: rename"):
             d2l_ext.patch_d2l()
-
-
-class TestSequenceMask:
-    @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
-    @pytest.mark.parametrize("lens", [[1, 2], [1.0, 2.0]])
-    def test_keeps_the_dtype_and_the_caller_s_tensor(self, dtype, lens):
-        X = paddle.to_tensor([[1, 2, 3], [4, 5, 6]], dtype=dtype)
-        masked = repair.sequence_mask(X, paddle.to_tensor(lens), value=-1)
-        assert masked.dtype == X.dtype
-        assert masked.tolist() == [[1, -1, -1], [4, 5, -1]]
-        assert X.tolist() == [[1, 2, 3], [4, 5, 6]]
-
-    def test_masks_along_the_second_of_three_axes(self):
-        masked = repair.sequence_mask(paddle.ones([2, 3, 5]), paddle.to_tensor([1, 0]))
-        assert masked.sum(axis=-1).tolist() == [[5, 0, 0], [0, 0, 0]]
-
-    @pytest.mark.parametrize(
-        "dtype", ["float16", "bfloat16", "int8", "uint8", "int16", "bool"]
-    )
-    def test_dtypes_for_which_a_kernel_is_missing(self, dtype):
-        X = paddle.ones([1, 3]).astype(dtype)
-        masked = repair.sequence_mask(X, paddle.to_tensor([2]))
-        assert masked.dtype == X.dtype
-        assert masked.astype("float32").tolist() == [[1, 1, 0]]
-
-    def test_one_number_for_a_batch_of_one(self):
-        masked = repair.sequence_mask(paddle.ones([1, 3]), paddle.to_tensor(2))
-        assert masked.tolist() == [[1, 1, 0]]
-
-    @pytest.mark.parametrize("lens", [2, [2], [1, 2, 3], [[1, 2]]])
-    def test_lengths_of_another_shape_are_refused(self, lens):
-        message = r"valid_len must be of shape \(batch,\) = \(2,\), got \("
-        with pytest.raises(ValueError, match=message):
-            repair.sequence_mask(paddle.ones([2, 3]), paddle.to_tensor(lens))
-
-    def test_empty_batch(self):
-        masked = repair.sequence_mask(paddle.ones([0, 3]), paddle.ones([0]))
-        assert tuple(masked.shape) == (0, 3)
-
-
-def test_masked_loss_counts_valid_tokens_only():
-    # Equal scores for 10 words cost log 10 a token; mean over 4 tokens, 4, 2, 0 valid.
-    loss = repair.MaskedSoftmaxCELoss()
-    label = paddle.ones([3, 4], dtype="int64")
-    values = loss(paddle.ones([3, 4, 10]), label, paddle.to_tensor([4, 2, 0]))
-    expected = np.log(10) * np.array([1, 0.5, 0])
-    np.testing.assert_allclose(values.numpy(), expected, rtol=1e-6)
 
 
 def test_cells_of_section_10_6_run_as_typed():

@@ -1,0 +1,136 @@
+"""Where the fault lies in a cell of the book: the smallest change that makes it run.
+
+Nothing in Paddle is replaced for these.
+"""
+
+from typing import NamedTuple
+
+from .._paddle import paddle
+from ._table import EVERYWHERE, NUMPY_2_4, PADDLE_3, Where
+
+# pandas is only needed by d2l, so it is not imported to look.
+PANDAS = Where("pandas from 2", True)
+NO_GPU = Where("without a GPU", paddle.device.cuda.device_count() == 0)
+
+
+class Cell(NamedTuple):
+    """A line that fails.
+
+    Attributes:
+        line: as the cell has it, or in that manner.
+        change: what to write in its place.
+        why: the reason, in a sentence.
+        where: on which versions.
+        given: code that makes the names of both lines, for the tests.
+    """
+
+    line: str
+    change: str
+    why: str
+    where: Where
+    given: str
+
+
+LEAF = "p = paddle.ones([2]); p.stop_gradient = False; (p * p).sum().backward()"
+LINEAR = "from paddle import nn; net = nn.Linear(2, 1)"
+GRID = (
+    "x, y = paddle.meshgrid(paddle.arange(3.0), paddle.arange(4.0)); z = x + y\n"
+    "from matplotlib import pyplot as plt"
+)
+TABLE = (
+    "import pandas as pd\n"
+    "data = pd.DataFrame({'NumRooms': [None, 2.0], 'Alley': ['Pave', None]})"
+)
+
+CELLS = (
+    Cell(
+        "p.grad.zero_()",
+        "p.clear_gradient()",
+        "A gradient of a leaf is a leaf itself: it may not be changed in place.",
+        EVERYWHERE,
+        LEAF,
+    ),
+    Cell(
+        "p[:] -= 0.1 * p.grad",
+        "with paddle.no_grad(): p[:] -= 0.1 * p.grad",
+        "A leaf may be changed in place only where no gradients are recorded.",
+        EVERYWHERE,
+        LEAF,
+    ),
+    Cell(
+        "net.weight = paddle.zeros([2, 1])",
+        "net.weight.set_value(paddle.zeros([2, 1]))",
+        "A tensor cannot take the place of a parameter.",
+        EVERYWHERE,
+        LINEAR,
+    ),
+    Cell(
+        "nn.initializer.XavierUniform(net.weight)",
+        "nn.initializer.XavierUniform()(net.weight)",
+        "No error, and no effect: the initializer is made and never applied. The same "
+        "holds for Normal and the others.",
+        EVERYWHERE,
+        LINEAR,
+    ),
+    Cell(
+        "paddle.mv(paddle.ones([2, 3]), paddle.ones([3, 1]))",
+        "paddle.mm(paddle.ones([2, 3]), paddle.ones([3, 1]))",
+        "mv multiplies with a vector; a column has two axes.",
+        EVERYWHERE,
+        "",
+    ),
+    Cell(
+        "plt.contour(x, y, z)",
+        "plt.contour(x.numpy(), y.numpy(), z.numpy())",
+        "contour makes numbers of the elements of what is no array; for a tensor with "
+        "two axes those are rows.",
+        EVERYWHERE,
+        GRID,
+    ),
+    Cell(
+        "float(paddle.ones([1]))",
+        "paddle.ones([1]).item()",
+        "Paddle asks NumPy for the number, and NumPy gives none for an array with "
+        "axes. The same holds for int().",
+        NUMPY_2_4,
+        "",
+    ),
+    Cell(
+        "paddle.ones([2]) * paddle.arange(2)",
+        "paddle.ones([2]) * paddle.arange(2).astype('float32')",
+        "Tensors of floats and of integers are no longer brought together, neither in "
+        "arithmetic nor in comparisons.",
+        PADDLE_3,
+        "",
+    ),
+    Cell(
+        "d2l.masked_softmax(X, lens.squeeze())",
+        "d2l.masked_softmax(X, lens.reshape([-1]))",
+        "For a batch of one, squeeze() takes away the axis of the batch, too.",
+        EVERYWHERE,
+        "import d2l_ext; d2l = d2l_ext.patch_d2l()\n"
+        "X = paddle.zeros([1, 2, 4]); lens = paddle.to_tensor([[3]])",
+    ),
+    Cell(
+        "data.fillna(data.mean())",
+        "data.fillna(data.mean(numeric_only=True))",
+        "Columns of texts have no mean, and are no longer left out silently.",
+        PANDAS,
+        TABLE,
+    ),
+    Cell(
+        "paddle.to_tensor(pd.get_dummies(data).values)",
+        "paddle.to_tensor(pd.get_dummies(data, dtype='float32').values)",
+        "get_dummies gives bools, which in one array with floats become objects.",
+        PANDAS,
+        TABLE,
+    ),
+    Cell(
+        "paddle.to_tensor([1.0], place=paddle.CUDAPlace(0))",
+        "paddle.to_tensor([1.0], place=d2l.try_gpu())",
+        "A GPU is asked for where there may be none. The same holds for "
+        "paddle.set_device('gpu:0'); a second GPU cannot be had at all.",
+        NO_GPU,
+        "import d2l_ext; d2l = d2l_ext.patch_d2l()",
+    ),
+)

@@ -1,0 +1,121 @@
+"""Chapter 11: paths of optimisers, and training with them."""
+
+from .._paddle import paddle
+from ..figures import to_numpy
+from ._table import EVERYWHERE, NUMPY_2_4, Repair, book, number
+
+nn = paddle.nn
+
+
+def train_2d(trainer, steps=20, f_grad=None):
+    """Return the path of an optimiser in two dimensions, from (-5, -2) on.
+
+    Book: section 11.3.
+
+    Args:
+        trainer: called with x1, x2 and two numbers of its own, and with f_grad if
+            there is one; returns the next four. They may be tensors with one element.
+        steps: how many steps to take.
+        f_grad: the gradient, handed to the trainer.
+
+    Returns:
+        A list of steps + 1 pairs of numbers.
+    """
+    more = (f_grad,) if f_grad else ()
+    state, path = (-5, -2, 0, 0), [(-5, -2)]
+    for _ in range(steps):
+        state = trainer(*state, *more)
+        path.append((number(state[0]), number(state[1])))
+    print(f"epoch {steps}, x1: {path[-1][0]:f}, x2: {path[-1][1]:f}")
+    return path
+
+
+def show_trace_2d(f, results):
+    """Draw the path of an optimiser over the contours of f.
+
+    Book: section 11.3.
+
+    Args:
+        f: called with two tensors (n, m), the coordinates of a grid.
+        results: the pairs (x1, x2) of the path, numbers or tensors with one element.
+    """
+    d2l = book()
+    d2l.set_figsize()
+    path = [(number(x1), number(x2)) for x1, x2 in results]
+    d2l.plt.plot(*zip(*path), "-o", color="#ff7f0e")
+    grid = paddle.meshgrid(
+        paddle.arange(-5.5, 1.0, 0.1, dtype="float32"),
+        paddle.arange(-3.0, 1.0, 0.1, dtype="float32"),
+    )
+    surface = [to_numpy("f", values) for values in (*grid, f(*grid))]
+    d2l.plt.contour(*surface, colors="#1f77b4")
+    d2l.plt.xlabel("x1")
+    d2l.plt.ylabel("x2")
+
+
+def train_concise_ch11(trainer_fn, hyperparams, data_iter, num_epochs=4):
+    """Train a linear regression with one of Paddle's optimisers, and draw the loss.
+
+    Book: section 11.5.
+
+    Args:
+        trainer_fn: the optimiser's class.
+        hyperparams: a dict of its arguments.
+        data_iter: batches (X, y), X (batch, 5).
+        num_epochs: how often to go through data_iter.
+    """
+    d2l = book()
+    net = nn.Sequential(nn.Linear(5, 1))
+    nn.initializer.Normal(mean=0.0, std=0.01)(net[0].weight)
+    optimizer = trainer_fn(parameters=net.parameters(), **hyperparams)
+    squared_error = nn.MSELoss(reduction="none")
+    animator = d2l.Animator(
+        xlabel="epoch", ylabel="loss", xlim=[0, num_epochs], ylim=[0.22, 0.35]
+    )
+    examples, timer = 0, d2l.Timer()
+
+    def evaluate():
+        # Half of it: the book's own squared loss has the factor 1/2.
+        return d2l.evaluate_loss(net, data_iter, squared_error) / 2
+
+    for _ in range(num_epochs):
+        for X, y in data_iter:
+            optimizer.clear_grad()
+            y_hat = net(X)
+            squared_error(y_hat, y.reshape(y_hat.shape)).mean().backward()
+            optimizer.step()
+            examples += X.shape[0]
+            if examples % 200 == 0:
+                timer.stop()
+                epoch = examples / X.shape[0] / len(data_iter)
+                animator.add(epoch, (evaluate(),))
+                timer.start()
+    loss = animator.Y[0][-1] if animator.Y else evaluate()
+    seconds = timer.avg() if timer.times else timer.stop()
+    print(f"loss: {loss:.3f}, {seconds:.3f} sec/epoch")
+
+
+REPAIRS = (
+    Repair(
+        "show_trace_2d",
+        "11.3",
+        "Hands tensors of two axes to matplotlib, and fails on a path of tensors.",
+        EVERYWHERE,
+        show_trace_2d,
+    ),
+    Repair(
+        "train_2d",
+        "11.3",
+        "Makes a float of a tensor of shape (1,).",
+        NUMPY_2_4,
+        train_2d,
+    ),
+    Repair(
+        "train_concise_ch11",
+        "11.5",
+        "Does not draw the weights from N(0, 0.01) as it says; fails where no 200 "
+        "examples come together.",
+        EVERYWHERE,
+        train_concise_ch11,
+    ),
+)
