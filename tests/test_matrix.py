@@ -6,7 +6,6 @@ called, and prints and ends as the test says.
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
