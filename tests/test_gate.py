@@ -241,9 +241,9 @@ BAD = {
     ),
     "path": (
         TEXT,
-        add_output(2, new_output("stream", name="stdout", text="/root/x.py")),
+        add_output(2, new_output("stream", name="stdout", text="/Users/me/x.py")),
         "cell 2 (In [1])",
-        "names this machine: found '/root/x.py'",
+        "names this machine: found '/Users/me/x.py'",
     ),
     "place": (
         TEXT,
