@@ -1,4 +1,4 @@
-"""What differences between Paddle's versions and kernels make necessary."""
+"""What the modules share: mostly what differences between Paddle's versions ask for."""
 
 from . import _check
 from ._paddle import paddle
@@ -25,3 +25,11 @@ def computable(X):
     if half and paddle.in_dynamic_mode() and X.place.is_cpu_place():
         return X.astype("float32")
     return X
+
+
+def keep_first(X, lens, value=0):
+    """X (batch, n, …) with ``value`` from element ``lens`` (batch,) of each row on."""
+    rest = [1] * (len(X.shape) - 2)
+    position = paddle.arange(X.shape[1], dtype=lens.dtype).reshape([1, -1, *rest])
+    keep = position < lens.reshape([-1, 1, *rest])
+    return paddle.where(keep, X, paddle.full([], value, X.dtype))

@@ -7,7 +7,7 @@ example, or for each query, how many of the keys are real and not padding.
 import math
 
 from . import _check
-from ._compat import Dropout, computable
+from ._compat import Dropout, computable, keep_first
 from ._paddle import paddle
 
 nn = paddle.nn
@@ -37,24 +37,19 @@ def masked_softmax(X, valid_lens):
     _check.float_tensor("X", X)
     if len(X.shape) == 0:
         raise ValueError("X must have at least 1 axis, got shape ()")
-    if valid_lens is None:
-        return _softmax(X)
-    _check.float_tensor("X", X, ("batch", "queries", "keys"))
-    lens = _check.lengths(valid_lens, X)
-    return _softmax_of_valid(X, lens)
+    if valid_lens is not None:
+        _check.float_tensor("X", X, ("batch", "queries", "keys"))
+        valid_lens = _check.lengths(valid_lens, X)
+    return _softmax_of_checked(X, valid_lens)
 
 
-def _softmax(X):
-    if _check.is_empty(X):
-        return paddle.zeros_like(X)
-    return nn.functional.softmax(computable(X), axis=-1).astype(X.dtype)
-
-
-def _softmax_of_valid(X, lens):
-    """Masked softmax for lengths that are checked: int64 or float64, 1 or 2 axes."""
+def _softmax_of_checked(X, lens):
+    """Masked softmax; lens is None, or int64 or float64 with 1 or 2 axes."""
     if _check.is_empty(X):
         return paddle.zeros_like(X)
     scores = computable(X)
+    if lens is None:
+        return nn.functional.softmax(scores, axis=-1).astype(X.dtype)
     position = paddle.arange(X.shape[-1], dtype=lens.dtype)
     # In a reshape a 0 keeps that axis: (batch, 1 or queries, 1).
     keep = position < lens.reshape([0, -1, 1])
@@ -73,9 +68,7 @@ def _without_padding(X, lens):
     A weight of 0 does not help against NaN or infinity there: 0 * NaN is NaN.
     """
     longest = lens if len(lens.shape) == 1 else lens.max(axis=1)
-    keep = paddle.arange(X.shape[1], dtype=lens.dtype) < longest.unsqueeze(1)
-    work = computable(X)
-    return paddle.where(keep.unsqueeze(-1), work, paddle.zeros([], work.dtype))
+    return keep_first(computable(X), longest)
 
 
 def _check_queries_keys_values(queries, keys, values):
@@ -104,7 +97,7 @@ class _Attention(nn.Layer):
             return self._attend_to_nothing(queries, keys, values)
         if valid_lens is not None:
             keys, values = (_without_padding(t, valid_lens) for t in (keys, values))
-        weights = masked_softmax(self._scores(queries, keys), valid_lens)
+        weights = _softmax_of_checked(self._scores(queries, keys), valid_lens)
         self._keep(weights)
         values = computable(values)
         output = paddle.bmm(self.dropout(weights.astype(values.dtype)), values)

@@ -1,7 +1,7 @@
 """Chapters 3 and 6: losses, counts, figures and the first convolution."""
 
 from .._paddle import paddle
-from ..figures import to_numpy
+from ..figures import FMTS, to_numpy
 from ._table import EVERYWHERE, NUMPY_2_4, PADDLE_3, Repair, book, number
 
 CLOTHES = (
@@ -119,7 +119,7 @@ class Animator:
         ylim=None,
         xscale="linear",
         yscale="linear",
-        fmts=("-", "m--", "g-.", "r:"),
+        fmts=FMTS,
         nrows=1,
         ncols=1,
         figsize=(3.5, 2.5),

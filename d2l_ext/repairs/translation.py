@@ -4,6 +4,7 @@ import collections
 import math
 
 from .. import _check
+from .._compat import keep_first
 from .._paddle import paddle
 from ._table import EVERYWHERE, PADDLE_3, Repair, book, number
 
@@ -41,13 +42,9 @@ def sequence_mask(X, valid_len, value=0):
     lens = _check.lengths_of_rows("valid_len", valid_len, X)
     if _check.is_empty(X):
         return paddle.zeros_like(X)
-    rest = [1] * (len(X.shape) - 2)
-    position = paddle.arange(X.shape[1], dtype=lens.dtype).reshape([1, -1, *rest])
-    keep = position < lens.reshape([-1, 1, *rest])
     # Not every dtype has the kernel.
     work = X.astype(WIDER.get(X.dtype, X.dtype))
-    masked = paddle.where(keep, work, paddle.full([], value, work.dtype))
-    return masked.astype(X.dtype)
+    return keep_first(work, lens, value).astype(X.dtype)
 
 
 class MaskedSoftmaxCELoss(nn.CrossEntropyLoss):
