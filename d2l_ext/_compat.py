@@ -4,6 +4,13 @@ from . import _check
 from ._paddle import paddle
 
 
+class Layer(paddle.nn.Layer):
+    """A layer whose astype() works: Paddle 3's leaves the parameters as they were."""
+
+    def astype(self, dtype=None):
+        return self.to(dtype=dtype)
+
+
 class Dropout(paddle.nn.Dropout):
     """Dropout that refuses a probability outside 0 to 1.
 

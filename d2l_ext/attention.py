@@ -5,9 +5,10 @@ example, or for each query, how many of the keys are real and not padding.
 """
 
 import math
+import weakref
 
 from . import _check
-from ._compat import Dropout, computable, keep_first
+from ._compat import Dropout, Layer, computable, keep_first
 from ._paddle import paddle
 
 nn = paddle.nn
@@ -82,12 +83,44 @@ def _check_queries_keys_values(queries, keys, values):
     _check.precision("values", values, "queries", queries)
 
 
-class _Attention(nn.Layer):
+class _LastWeights:
+    """The weights of one call: for good as numbers, with their graph while it is used.
+
+    The graph of a whole network would otherwise live on for the sake of a figure, long
+    after the output is gone.
+    """
+
+    def __init__(self, weights=None, output=None):
+        self._with_graph = lambda: None
+        if weights is None or weights.stop_gradient:
+            self._numbers = weights
+            return
+        self._numbers = weights.detach()
+        self._with_graph = weakref.ref(weights)
+        # The hook holds the weights, and the graph behind the output holds the hook.
+        output.register_hook(lambda gradient, weights=weights: None)
+
+    def get(self):
+        weights = self._with_graph()
+        return self._numbers if weights is None else weights
+
+    def __deepcopy__(self, memo):
+        return _LastWeights(None if self._numbers is None else self._numbers.clone())
+
+    def __reduce__(self):  # to be pickled: what a layer has seen is not its state
+        return _LastWeights, ()
+
+
+class _Attention(Layer):
     """What the two scoring functions share: weights from scores, and pooling."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.attention_weights = None
+        self._keep(None, None)
+
+    @property
+    def attention_weights(self):
+        return self._last_weights.get()
 
     def _attend(self, queries, keys, values, valid_lens):
         dtype = values.dtype
@@ -98,22 +131,22 @@ class _Attention(nn.Layer):
         if valid_lens is not None:
             keys, values = (_without_padding(t, valid_lens) for t in (keys, values))
         weights = _softmax_of_checked(self._scores(queries, keys), valid_lens)
-        self._keep(weights)
         values = computable(values)
         output = paddle.bmm(self.dropout(weights.astype(values.dtype)), values)
+        self._keep(weights, output)
         return output.astype(dtype)
 
     def _attend_to_nothing(self, queries, keys, values):
         """Without keys the output is 0; without examples or queries it is empty."""
         batch, num_queries, _ = queries.shape
         weights = paddle.zeros([batch, num_queries, keys.shape[1]], values.dtype)
-        self._keep(weights)
+        self._keep(weights, None)
         return paddle.zeros([batch, num_queries, values.shape[2]], values.dtype)
 
-    def _keep(self, weights):
-        # Not self.attention_weights = …: Paddle would make it a buffer of the layer,
-        # which to_static and jit.save then try to keep.
-        object.__setattr__(self, "attention_weights", weights)
+    @paddle.jit.not_to_static
+    def _keep(self, weights, output):
+        if paddle.in_dynamic_mode():  # else they are no numbers
+            self._last_weights = _LastWeights(weights, output)
 
 
 class AdditiveAttention(_Attention):
@@ -130,7 +163,8 @@ class AdditiveAttention(_Attention):
     Attributes:
         W_k, W_q, w_v: the linear layers, without bias.
         attention_weights: weights of the last call before dropout, (batch, queries,
-            keys); None before the first.
+            keys); None before the first. Gradients flow through them while the output,
+            or something computed from it, is kept; without it they are only numbers.
 
     Raises:
         TypeError, ValueError: a size is not a positive integer, or dropout is not a
@@ -187,7 +221,8 @@ class DotProductAttention(_Attention):
 
     Attributes:
         attention_weights: weights of the last call before dropout, (batch, queries,
-            keys); None before the first.
+            keys); None before the first. Gradients flow through them while the output,
+            or something computed from it, is kept; without it they are only numbers.
 
     Raises:
         TypeError, ValueError: dropout is not a number from 0 to 1.
@@ -227,7 +262,7 @@ class DotProductAttention(_Attention):
         return scores / math.sqrt(queries.shape[-1])
 
 
-class MultiHeadAttention(nn.Layer):
+class MultiHeadAttention(Layer):
     """Multi-head attention: num_heads scaled dot-product attentions side by side.
 
     Book: section 10.5, (10.5.1) and (10.5.2) (Vaswani et al. 2017, arXiv:1706.03762).

@@ -3,8 +3,16 @@
 import numpy as np
 
 from . import _check
-from ._compat import Dropout, computable
+from ._compat import Dropout, Layer, computable
 from ._paddle import paddle
+
+# In the significand: how exactly a dtype holds a number of about 1.
+BINARY_DIGITS = {
+    paddle.float64: 53,
+    paddle.float32: 24,
+    paddle.float16: 11,
+    paddle.bfloat16: 8,
+}
 
 
 def position_table(max_len, num_hiddens):
@@ -21,7 +29,7 @@ def position_table(max_len, num_hiddens):
     return table
 
 
-class PositionalEncoding(paddle.nn.Layer):
+class PositionalEncoding(Layer):
     """Add to each token an encoding of its position, then apply dropout.
 
     Book: section 10.6, (10.6.2) (Vaswani et al. 2017, arXiv:1706.03762).
@@ -49,6 +57,7 @@ class PositionalEncoding(paddle.nn.Layer):
         table = position_table(max_len, num_hiddens)[None]
         P = paddle.to_tensor(table).astype(paddle.get_default_dtype())
         self.register_buffer("P", P, persistable=False)
+        self._digits = BINARY_DIGITS[P.dtype]  # more do not come from to(dtype=…)
 
     def forward(self, X):
         """Return dropout(X + P[:, :n, :]).
@@ -70,12 +79,12 @@ class PositionalEncoding(paddle.nn.Layer):
         if _check.is_empty(X):
             return paddle.zeros_like(X)
         tokens = computable(X)
-        return self.dropout(tokens + self._rows(X.shape[1], tokens.dtype)).astype(
-            X.dtype
-        )
+        rows = self._rows(X.shape[1], X.dtype).astype(tokens.dtype)
+        return self.dropout(tokens + rows).astype(X.dtype)
 
     def _rows(self, n, dtype):
-        """The first n rows in ``dtype``; float64 anew, since P may be coarser."""
-        if dtype == paddle.float64 != self.P.dtype:
-            return paddle.to_tensor(position_table(n, self.P.shape[2])[None])
-        return self.P[:, :n, :].astype(dtype)
+        """The first n rows in ``dtype``; from a new table where P is too coarse."""
+        P = self.P
+        if BINARY_DIGITS[dtype] > min(BINARY_DIGITS[P.dtype], self._digits):
+            P = paddle.to_tensor(position_table(*P.shape[1:])[None])
+        return P[:, :n, :].astype(dtype)

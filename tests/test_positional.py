@@ -62,6 +62,22 @@ def test_default_dtype_sets_the_table_s():
     np.testing.assert_allclose(table[0].numpy(), expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.parametrize("of_layer, of_input, tolerance", [
+    ("float64", "float64", 1e-15),
+    ("float16", "float32", 1e-7),
+    ("bfloat16", "float64", 1e-15),
+    ("bfloat16", "float16", 5e-4),
+])  # fmt: skip
+def test_layer_of_another_dtype_is_as_exact_as_its_input(of_layer, of_input, tolerance):
+    layer = encoding(7, 13)
+    layer.to(dtype=of_layer)
+    output = layer(paddle.zeros([1, 13, 7], of_input))
+    assert output.dtype == getattr(paddle, of_input)
+    expected = reference.positional_encoding(13, 7)
+    found = output[0].astype("float64").numpy()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_dropout_works_in_training_alone(dtype):
     layer = encoding(7, 13, dropout=0.5)
