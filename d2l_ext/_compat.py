@@ -34,6 +34,11 @@ def computable(X):
     return X
 
 
+def without_overflow(X):
+    """Return X, or float16 as float32: a sum of products soon exceeds 65504."""
+    return X.astype("float32") if X.dtype == paddle.float16 else X
+
+
 def keep_first(X, lens, value=0):
     """X (batch, n, …) with ``value`` from element ``lens`` (batch,) of each row on."""
     rest = [1] * (len(X.shape) - 2)

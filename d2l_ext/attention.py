@@ -8,7 +8,7 @@ import math
 import weakref
 
 from . import _check
-from ._compat import Dropout, Layer, computable, keep_first
+from ._compat import Dropout, Layer, computable, keep_first, without_overflow
 from ._paddle import paddle
 
 nn = paddle.nn
@@ -257,7 +257,7 @@ class DotProductAttention(_Attention):
         return self._attend(queries, keys, values, valid_lens)
 
     def _scores(self, queries, keys):
-        queries, keys = computable(queries), computable(keys)
+        queries, keys = (without_overflow(computable(t)) for t in (queries, keys))
         scores = paddle.matmul(queries, keys, transpose_y=True)
         return scores / math.sqrt(queries.shape[-1])
 

@@ -80,15 +80,68 @@ def positional_encoding(n, d):
     return table
 
 
-def dot_product_attention_gradients(Q, K, V, valid_lens, G):
-    """Gradients of sum(G * output) for Q, K and V, derived by hand from (10.3.5)."""
+def dot_product_attention_gradients(Q, K, V, valid_lens, G, dropped=1.0):
+    """Gradients of sum(G * output) for Q, K and V, derived by hand from (10.3.5).
+
+    ``dropped`` is what dropout multiplied each weight with.
+    """
     Q, K, V, G = (np.asarray(a, dtype="float64") for a in (Q, K, V, G))
     weights = dot_product_attention(Q, K, V, valid_lens)[1]
-    dQ, dK, dV = np.zeros(Q.shape), np.zeros(K.shape), np.zeros(V.shape)
-    for b, w in enumerate(weights):
-        dV[b] = w.T @ G[b]
-        dw = G[b] @ V[b].T
-        # A softmax passes on w * (dw - sum(w dw)); a masked weight is 0, and so is this.
-        ds = w * (dw - (w * dw).sum(axis=-1, keepdims=True)) / math.sqrt(Q.shape[-1])
+    dV, dscores = _gradients_of_pooling(weights, V, G, dropped)
+    dscores = dscores / math.sqrt(Q.shape[-1])
+    dQ, dK = np.zeros(Q.shape), np.zeros(K.shape)
+    for b, ds in enumerate(dscores):
         dQ[b], dK[b] = ds @ K[b], ds.T @ Q[b]
     return dQ, dK, dV
+
+
+def _gradients_of_pooling(weights, V, G, dropped=1.0):
+    """Gradients of sum(G * (dropped * weights) @ V) for V and for the scores."""
+    dV, dscores = np.zeros(V.shape), np.zeros(weights.shape)
+    factors = np.broadcast_to(dropped, weights.shape)
+    for b, w in enumerate(weights):
+        dV[b] = (factors[b] * w).T @ G[b]
+        dw = factors[b] * (G[b] @ V[b].T)
+        # A softmax passes on w * (dw - sum(w dw)); a masked weight is 0, and so is this.
+        dscores[b] = w * (dw - (w * dw).sum(axis=-1, keepdims=True))
+    return dV, dscores
+
+
+def additive_attention_gradients(Q, K, V, valid_lens, W_q, W_k, w_v, G):
+    """Gradients of sum(G * output) for Q, K, V and the matrices, from (10.3.3)."""
+    Q, K, V, G = (np.asarray(a, dtype="float64") for a in (Q, K, V, G))
+    weights = additive_attention(Q, K, V, valid_lens, W_q, W_k, w_v)[1]
+    dV, dscores = _gradients_of_pooling(weights, V, G)
+    dQ, dK = np.zeros(Q.shape), np.zeros(K.shape)
+    dW_q, dW_k, dw_v = (np.zeros(W.shape) for W in (W_q, W_k, w_v))
+    for b, q, k in np.ndindex(*dscores.shape):
+        hidden = np.tanh(Q[b, q] @ W_q + K[b, k] @ W_k)
+        # The score is hidden @ w_v, and tanh' = 1 - tanh^2.
+        dw_v[:, 0] += dscores[b, q, k] * hidden
+        inside = dscores[b, q, k] * w_v[:, 0] * (1 - hidden**2)
+        dQ[b, q] += W_q @ inside
+        dK[b, k] += W_k @ inside
+        dW_q += np.outer(Q[b, q], inside)
+        dW_k += np.outer(K[b, k], inside)
+    return dQ, dK, dV, dW_q, dW_k, dw_v
+
+
+def multi_head_attention_gradients(
+    Q, K, V, valid_lens, W_q, W_k, W_v, W_o, num_heads, G
+):
+    """Gradients of sum(G * output) for Q, K, V and the matrices, head by head."""
+    Q, K, V, G = (np.asarray(a, dtype="float64") for a in (Q, K, V, G))
+    size = W_q.shape[1] // num_heads
+    dX = [np.zeros(a.shape) for a in (Q, K, V)]
+    dW = [np.zeros(W.shape) for W in (W_q, W_k, W_v, W_o)]
+    for h in range(num_heads):
+        part = slice(h * size, (h + 1) * size)
+        q, k, v = Q @ W_q[:, part], K @ W_k[:, part], V @ W_v[:, part]
+        head = dot_product_attention(q, k, v, valid_lens)[0]
+        dhead = G @ W_o[part].T
+        dW[3][part] = sum(head[b].T @ G[b] for b in range(len(G)))
+        inside = dot_product_attention_gradients(q, k, v, valid_lens, dhead)
+        for i, (X, W) in enumerate([(Q, W_q), (K, W_k), (V, W_v)]):
+            dX[i] += inside[i] @ W[:, part].T
+            dW[i][:, part] = sum(X[b].T @ inside[i][b] for b in range(len(X)))
+    return (*dX, *dW)

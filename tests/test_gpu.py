@@ -39,3 +39,13 @@ def test_attention_on_gpu_equals_cpu(name, on_device):
     weights = {key: rng.normal(size=list(w.shape)) for key, w in state.items()}
     cpu, gpu = (on_device(d, LAYERS[name], arrays, weights) for d in ("cpu", "gpu:0"))
     np.testing.assert_allclose(gpu, cpu, rtol=0, atol=1e-5)
+
+
+@pytest.mark.gpu
+def test_products_beyond_float16_on_gpu():
+    """250 * 250 * 5 is 312,500, and float16 ends at 65,504; both keys weigh the same."""
+    X = paddle.full([1, 2, 5], 250.0).astype("float16")
+    X = X.cuda()
+    output = d2l_ext.DotProductAttention(0)(X, X, X)
+    assert output.dtype == paddle.float16
+    assert (output.astype("float32").numpy() == 250).all()

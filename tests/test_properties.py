@@ -99,25 +99,64 @@ def test_dot_product_attention(data, batch, queries, keys, size, value_size, dty
     close(layer.attention_weights, weights, dtype)
 
 
+def gradients(layer, inputs, lens, G):
+    """Of sum(G * output), for the inputs and the parameters."""
+    for t in inputs:
+        t.stop_gradient = False
+    output = layer(*inputs, lens)
+    (output.astype("float64") * G.astype("float64")).sum().backward()
+    return [t.grad for t in [*inputs, *layer.parameters()]]
+
+
+def all_close(found, expected, dtype):
+    """On the scale of each: the rounding errors of the sums cancel no better."""
+    for one, other in zip(found, expected):
+        scale = max(1, np.abs(other).max())
+        close(one.astype("float64") / scale, other / scale, dtype)
+    assert len(found) == len(expected)
+
+
 @given(
     data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES, size=SIZES, value_size=SIZES
 )
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", sorted(TOLERANCE))
 def test_gradients_of_attention(data, dtype, batch, queries, keys, size, value_size):
     array, lens = data.draw(lengths(batch, queries, keys))
     shapes = [(batch, queries, size), (batch, keys, size), (batch, keys, value_size)]
     pairs = [tensor(numbers(data.draw, *shape), dtype) for shape in shapes]
     G, exact_G = tensor(numbers(data.draw, batch, queries, value_size), dtype)
-    inputs = [t for t, _ in pairs]
-    for t in inputs:
-        t.stop_gradient = False
-    (d2l_ext.DotProductAttention(0)(*inputs, lens) * G).sum().backward()
+    found = gradients(d2l_ext.DotProductAttention(0), [t for t, _ in pairs], lens, G)
+    exact = [a for _, a in pairs]
+    expected = reference.dot_product_attention_gradients(*exact, array, exact_G)
+    all_close(found, expected, dtype)
+
+
+@given(data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES, size=SIZES)
+@pytest.mark.parametrize("p", [0.25, 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dropout_in_training(data, dtype, p, batch, queries, keys, size):
+    """The values begin with an identity, which shows what became of each weight."""
+    array, lens = data.draw(lengths(batch, queries, keys))
+    V = numbers(data.draw, batch, keys, size)
+    V = np.concatenate([np.broadcast_to(np.eye(keys), (batch, keys, keys)), V], -1)
+    QK = (numbers(data.draw, batch, n, size) for n in (queries, keys))
+    pairs = [tensor(a, dtype) for a in (*QK, V)]
+    G, exact_G = tensor(numbers(data.draw, batch, queries, keys + size), dtype)
+    inputs, exact = [t for t, _ in pairs], [a for _, a in pairs]
+    layer = d2l_ext.DotProductAttention(p)
+    paddle.seed(1)
+    output = layer(*inputs, lens)
+    weights = reference.dot_product_attention(*exact, array)[1]
+    dropped = (output.numpy()[..., :keys] == 0) & (weights > 0)
+    factors = np.where(dropped, 0, 1 / (1 - p) if p < 1 else 0)
+    close(output, np.matmul(factors * weights, exact[2]), dtype)
+    close(layer.attention_weights, weights, dtype)  # from before
+    paddle.seed(1)
+    found = gradients(layer, inputs, lens, G)
     expected = reference.dot_product_attention_gradients(
-        *[a for _, a in pairs], array, exact_G
+        *exact, array, exact_G, factors
     )
-    for t, gradient in zip(inputs, expected):
-        scale = max(1, np.abs(gradient).max())
-        close(t.grad / scale, gradient / scale, dtype)
+    all_close(found, expected, dtype)
 
 
 @given(
@@ -137,14 +176,19 @@ def test_multi_head_attention(data, dtype, batch, queries, keys, num_heads):
     layer.eval()
     sizes = [(queries, 7), (keys, 5), (keys, 11)]
     pairs = [tensor(numbers(data.draw, batch, *s), dtype) for s in sizes]
-    output = layer(*[t for t, _ in pairs], lens)
+    inputs, exact = [t for t, _ in pairs], [a for _, a in pairs]
+    output = layer(*inputs, lens)
     linears = (layer.W_q, layer.W_k, layer.W_v, layer.W_o)
     matrices = [linear.weight.astype("float64").numpy() for linear in linears]
-    exact = [a for _, a in pairs]
     expected, _ = reference.multi_head_attention(*exact, array, *matrices, num_heads)
     assert output.dtype == getattr(paddle, dtype)
-    scale = max(1, np.abs(expected).max())
-    close(output.astype("float64") / scale, expected / scale, dtype)
+    all_close([output], [expected], dtype)
+    G, exact_G = tensor(numbers(data.draw, batch, queries, 6), dtype)
+    found = gradients(layer, inputs, lens, G)
+    expected = reference.multi_head_attention_gradients(
+        *exact, array, *matrices, num_heads, exact_G
+    )
+    all_close(found, expected, dtype)
 
 
 @given(data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES, num_hiddens=SIZES)
@@ -157,12 +201,18 @@ def test_additive_attention(data, dtype, batch, queries, keys, num_hiddens):
     layer.eval()
     sizes = [(queries, 7), (keys, 5), (keys, 11)]
     pairs = [tensor(numbers(data.draw, batch, *s), dtype) for s in sizes]
-    output = layer(*[t for t, _ in pairs], lens)
+    inputs, exact = [t for t, _ in pairs], [a for _, a in pairs]
+    output = layer(*inputs, lens)
     linears = (layer.W_q, layer.W_k, layer.w_v)
     matrices = [linear.weight.astype("float64").numpy() for linear in linears]
-    expected, _ = reference.additive_attention(*[a for _, a in pairs], array, *matrices)
+    expected, _ = reference.additive_attention(*exact, array, *matrices)
     assert output.dtype == getattr(paddle, dtype)
     close(output, expected, dtype)
+    G, exact_G = tensor(numbers(data.draw, batch, queries, 11), dtype)
+    (dQ, dK, dV, dW_k, dW_q, dw_v) = gradients(layer, inputs, lens, G)
+    found = (dQ, dK, dV, dW_q, dW_k, dw_v)
+    expected = reference.additive_attention_gradients(*exact, array, *matrices, exact_G)
+    all_close(found, expected, dtype)
 
 
 @given(
@@ -202,3 +252,39 @@ def test_padding_may_hold_anything(data, kind, bad, batch, queries, keys):
     np.testing.assert_array_equal(dirty.numpy(), clean.numpy())
     dirty.sum().backward()
     assert np.isfinite(Q.grad.numpy()).all()
+
+
+@given(
+    data=st.data(),
+    batch=SIZES,
+    queries=SIZES,
+    keys=SIZES,
+    size=SIZES,
+    scale=st.sampled_from([1.0, 200.0, 6e4]),
+)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("kind", ["dot", "additive", "multi"])
+def test_half_precision_is_finite_where_float32_is(
+    data, kind, dtype, batch, queries, keys, size, scale
+):
+    """The same numbers in both; a result that the dtype cannot hold is left out."""
+    _, lens = data.draw(lengths(batch, queries, keys))
+    seed = data.draw(st.integers(0, 2**16))
+    rng = np.random.default_rng(seed)
+    paddle.seed(0)
+    layer = {
+        "dot": lambda: d2l_ext.DotProductAttention(0),
+        "additive": lambda: d2l_ext.AdditiveAttention(size, size, 3, 0),
+        "multi": lambda: d2l_ext.MultiHeadAttention(size, size, size, 6, 2, 0),
+    }[kind]()
+    layer.to(dtype=dtype)
+    arrays = [
+        rng.uniform(-scale, scale, (batch, n, size)) for n in (queries, keys, keys)
+    ]
+    half = [tensor(a, dtype)[0] for a in arrays]
+    found = layer(*half, lens).astype("float32").numpy()
+    layer.to(dtype="float32")
+    single = layer(*[t.astype("float32") for t in half], lens).numpy()
+    largest = 65504 if dtype == "float16" else 3e38
+    assert np.isfinite(found[np.abs(single) < 0.99 * largest]).all()
+    assert not np.isnan(found[np.isfinite(single)]).any()
