@@ -5,7 +5,7 @@ operators; left alone, they check what is known when a program is built, and a s
 is not known then (-1) passes.
 """
 
-import operator
+import contextlib
 
 import numpy as np
 
@@ -15,35 +15,64 @@ FLOATS = (paddle.float16, paddle.bfloat16, paddle.float32, paddle.float64)
 INTEGERS = (paddle.uint8, paddle.int8, paddle.int16, paddle.int32, paddle.int64)
 
 
-def positive_int(name, value):
-    """Return ``value`` as an int of at least 1."""
+LARGEST_SIZE = 2**31 - 1  # Paddle's own limit on some of its sizes
+
+
+def received(value):
+    """What came, in a few words: its type, and its text as far as that is short."""
+    if paddle.is_tensor(value):
+        return f"a tensor of shape {tuple(value.shape)}"
+    text = " ".join(repr(value).split())
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+@contextlib.contextmanager
+def blamed_on(name, expected, value):
+    """Say of an error inside that it comes from this argument, and what was wanted."""
     try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(
-            f"{name} must be an integer, got {type(value).__name__} {value!r}"
-        ) from None
-    if isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got bool {value!r}")
+        yield
+    except Exception as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must be {expected}, got {received(value)}") from error
+
+
+def positive_int(name, value):
+    """Return ``value``, also one in a tensor or array without axes, as an int from 1."""
+    number = value
+    if hasattr(value, "numpy") and value.dtype in INTEGERS and not value.shape:
+        number = value.item()
+    if isinstance(number, np.ndarray) and not number.shape:
+        number = number[()]
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, got {received(value)}")
     if number < 1:
         raise ValueError(f"{name} must be at least 1, got {number}")
-    return number
+    if number > LARGEST_SIZE:
+        raise ValueError(f"{name} must be at most {LARGEST_SIZE}, got {number}")
+    return int(number)
 
 
 def probability(name, value):
     """Return ``value`` if it is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise TypeError(
-            f"{name} must be a number from 0 to 1, got {type(value).__name__} {value!r}"
-        )
-    if not 0 <= value <= 1:  # NaN fails here as well
+        raise TypeError(f"{name} must be a number from 0 to 1, got {received(value)}")
+    if np.iscomplexobj(value) or not 0 <= value <= 1:  # NaN fails here as well
         raise ValueError(f"{name} must lie between 0 and 1, got {value}")
     return value
 
 
+def bias(name, value):
+    """Return ``value`` if Paddle's linear layer takes it for its bias."""
+    if value is None or isinstance(value, (bool, paddle.ParamAttr)):
+        return value
+    raise TypeError(
+        f"{name} must be True, False, None or a paddle.ParamAttr, got {received(value)}"
+    )
+
+
 def divisible(name, value, by_name, by):
     """Check that ``value``, a size, splits into ``by`` equal parts."""
-    if value != -1 and value % by:
+    if value % by:
         raise ValueError(
             f"{name} must be divisible by {by_name}, "
             f"got {name}={value} and {by_name}={by}"
@@ -101,7 +130,12 @@ def precision(name, value, meaning, like):
 @paddle.jit.not_to_static
 def divisible_axis(name, value, index, by_name, by):
     """Check that one size of ``value`` splits into ``by`` equal parts."""
-    divisible(name, value.shape[index], by_name, by)
+    size = value.shape[index]
+    if size != -1 and size % by:
+        raise ValueError(
+            f"{name} must have a multiple of {by_name} ({by}) on axis {index}, "
+            f"got {size} in shape {tuple(value.shape)}"
+        )
 
 
 @paddle.jit.not_to_static
@@ -179,5 +213,5 @@ def _array_of_lengths(name, lens):
         return array.astype("int64")
     raise TypeError(
         f"{name} must be a tensor, an array or a list of numbers in rows of equal "
-        f"length, got {type(lens).__name__} {lens!r}"
+        f"length, got {received(lens)}"
     )

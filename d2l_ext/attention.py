@@ -283,7 +283,8 @@ class MultiHeadAttention(Layer):
 
     Raises:
         TypeError, ValueError: a size is not a positive integer, num_heads does not
-            divide num_hiddens, or dropout is not a number from 0 to 1.
+            divide num_hiddens, dropout is not a number from 0 to 1, or bias is
+            something else.
     """
 
     def __init__(
@@ -301,6 +302,7 @@ class MultiHeadAttention(Layer):
         num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
         self.num_heads = _check.positive_int("num_heads", num_heads)
         _check.divisible("num_hiddens", num_hiddens, "num_heads", self.num_heads)
+        bias = _check.bias("bias", bias)
         self.attention = DotProductAttention(dropout)
 
         def linear(name, size):
@@ -386,7 +388,7 @@ def transpose_qkv(X, num_heads):
     """
     _check.tensor("X", X, ("batch", "n", "num_hiddens"))
     num_heads = _check.positive_int("num_heads", num_heads)
-    _check.divisible_axis("num_hiddens", X, 2, "num_heads", num_heads)
+    _check.divisible_axis("X", X, 2, "num_heads", num_heads)
     if _check.is_empty(X):
         batch, n, num_hiddens = X.shape
         return paddle.zeros([batch * num_heads, n, num_hiddens // num_heads], X.dtype)
@@ -412,7 +414,7 @@ def transpose_output(X, num_heads):
     """
     _check.tensor("X", X, ("batch * num_heads", "n", "d"))
     num_heads = _check.positive_int("num_heads", num_heads)
-    _check.divisible_axis("batch * num_heads", X, 0, "num_heads", num_heads)
+    _check.divisible_axis("X", X, 0, "num_heads", num_heads)
     if _check.is_empty(X):
         batch, n, d = X.shape
         return paddle.zeros([batch // num_heads, n, num_heads * d], X.dtype)

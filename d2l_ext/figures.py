@@ -4,10 +4,13 @@ matplotlib is imported when something is drawn. In a notebook the figures are cr
 PNG; nothing is echoed when a call is the last line of a cell.
 """
 
+import contextlib
 import itertools
+import math
 
 import numpy as np
 
+from . import _check
 from ._paddle import paddle
 
 FMTS = ("-", "m--", "g-.", "r:")
@@ -57,21 +60,36 @@ def plot(
     fmts = FMTS if fmts is None else fmts
     if axes is not None and not hasattr(axes, "cla"):
         raise TypeError(f"axes must be matplotlib axes, got {type(axes).__name__}")
-    if axes is None:
-        use_crisp_png()
-        axes = _pyplot().figure(figsize=figsize).add_subplot()
-    axes.cla()
+    with _figure(figsize) if axes is None else contextlib.nullcontext() as figure:
+        axes = figure.add_subplot() if axes is None else axes
+        axes.cla()
+        with _check.blamed_on("fmts", "a list of matplotlib's format strings", fmts):
+            _draw(axes, curves, fmts)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        _scale(axes, xlim=xlim, ylim=ylim, xscale=xscale, yscale=yscale)
+        if legend is not None:
+            with _check.blamed_on("legend", "a list of texts", legend):
+                legend = [legend] if isinstance(legend, str) else list(legend)
+                if legend:
+                    axes.legend(legend)
+        axes.grid()
+    return without_echo(axes)
+
+
+def _draw(axes, curves, fmts):
     for i, points in enumerate(curves):
         if i < len(fmts):
             axes.plot(*points, fmts[i])
         else:
             axes.plot(*points, color=MORE_COLORS[(i - len(fmts)) % len(MORE_COLORS)])
-    axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
-    axes.set(xlim=xlim, ylim=ylim)
-    if legend is not None and len(legend):
-        axes.legend([legend] if isinstance(legend, str) else legend)
-    axes.grid()
-    return without_echo(axes)
+
+
+def _scale(axes, **choices):
+    """Set limits after scales: a logarithm takes no limit of 0."""
+    for name in sorted(choices, reverse=True):
+        wanted = "a pair of numbers" if "lim" in name else "a scale of matplotlib"
+        with _check.blamed_on(name, wanted, choices[name]):
+            axes.set(**{name: choices[name]})
 
 
 def show_heatmaps(
@@ -102,20 +120,38 @@ def show_heatmaps(
     matrices = _panels(matrices)
     rows, columns = matrices.shape[:2]
     titles = _titles(titles, rows, columns)
-    use_crisp_png()
-    figure, axes = _pyplot().subplots(
-        rows, columns, figsize=figsize, sharex=True, sharey=True, squeeze=False
-    )
+    with _check.blamed_on("cmap", "a colour map of matplotlib, or its name", cmap):
+        cmap = _pyplot().get_cmap(cmap)
     finite = matrices[np.isfinite(matrices)]
     scale = (finite.min(), finite.max()) if finite.size else (0, 1)
-    for (i, j), panel in np.ndenumerate(axes):
-        image = panel.imshow(matrices[i, j], cmap=cmap, vmin=scale[0], vmax=scale[1])
-        panel.set_title(titles[i][j])
-        panel.label_outer()
-        panel.set(xlabel=xlabel if i == rows - 1 else None)
-        panel.set(ylabel=ylabel if j == 0 else None)
-    figure.colorbar(image, ax=axes, shrink=0.6)
+    with _figure(figsize) as figure:
+        axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        for (i, j), panel in np.ndenumerate(axes):
+            image = panel.imshow(
+                matrices[i, j], cmap=cmap, vmin=scale[0], vmax=scale[1]
+            )
+            panel.set_title(titles[i][j])
+            panel.label_outer()
+            panel.set(xlabel=xlabel if i == rows - 1 else None)
+            panel.set(ylabel=ylabel if j == 0 else None)
+        figure.colorbar(image, ax=axes, shrink=0.6)
     return without_echo(axes)
+
+
+@contextlib.contextmanager
+def _figure(figsize):
+    """A new figure; nothing half-drawn is left behind by an error."""
+    use_crisp_png()
+    with _check.blamed_on("figsize", "a width and a height in inches", figsize):
+        width, height = map(float, figsize)
+        if not (0 < width < math.inf and 0 < height < math.inf):
+            raise ValueError
+        figure = _pyplot().figure(figsize=(width, height))
+    try:
+        yield figure
+    except BaseException:
+        _pyplot().close(figure)
+        raise
 
 
 def _pyplot():
@@ -173,7 +209,9 @@ def to_numpy(name, data):
         try:
             array = np.asarray(data)
         except ValueError:
-            raise ValueError(f"{name} must have rows of equal length") from None
+            raise ValueError(
+                f"{name} must have rows of equal length, got {_check.received(data)}"
+            ) from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, got {type(data).__name__}")
     return array
@@ -237,7 +275,8 @@ def _titles(titles, rows, columns):
     """Return a title, or "", for each panel: [row][column]."""
     if titles is None or isinstance(titles, str):
         titles = [titles or ""]
-    titles = list(titles)
+    with _check.blamed_on("titles", "a list of texts", titles):
+        titles = list(titles)
     if len(titles) > rows * columns:
         raise ValueError(
             f"titles must be at most one for each of the {rows * columns} panels, "

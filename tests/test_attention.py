@@ -446,9 +446,13 @@ WRONG_CALLS = [
     (lambda: d2l_ext.MultiHeadAttention(1, 1, 1, 10, 3, 0), ValueError, "num_hiddens must be divisible by num_heads, got num_hiddens=10 and num_heads=3"),
     (lambda: d2l_ext.MultiHeadAttention(1, 1, 1, 10, 0, 0), ValueError, "num_heads must be at least 1, got 0"),
     (lambda: d2l_ext.MultiHeadAttention(1, 1, None, 10, 2, 0), TypeError, "value_size must be an integer, got NoneType None"),
-    (lambda: d2l_ext.transpose_qkv(t(2, 3, 10), 3), ValueError, "num_hiddens must be divisible by num_heads, got num_hiddens=10 and num_heads=3"),
+    (lambda: d2l_ext.transpose_qkv(t(2, 3, 10), 3), ValueError, r"X must have a multiple of num_heads \(3\) on axis 2, got 10 in shape \(2, 3, 10\)"),
+    (lambda: d2l_ext.MultiHeadAttention(1, 1, 2**31, 10, 2, 0), ValueError, "value_size must be at most 2147483647, got 2147483648"),
+    (lambda: d2l_ext.MultiHeadAttention(1, 1, t(2, 3), 10, 2, 0), TypeError, r"value_size must be an integer, got a tensor of shape \(2, 3\)"),
+    (lambda: d2l_ext.MultiHeadAttention(1, 1, paddle.float32, 10, 2, 0), TypeError, "value_size must be an integer, got "),
+    (lambda: d2l_ext.MultiHeadAttention(1, 1, 1, 10, 2, 0, bias=1.5), TypeError, "bias must be True, False, None or a paddle.ParamAttr, got float 1.5"),
     (lambda: d2l_ext.transpose_qkv(t(2, 10), 5), ValueError, r"X must have 3 axes .*, got shape \(2, 10\)"),
-    (lambda: d2l_ext.transpose_output(t(10, 3, 2), 4), ValueError, r"batch \* num_heads must be divisible by num_heads, got batch \* num_heads=10 and num_heads=4"),
+    (lambda: d2l_ext.transpose_output(t(10, 3, 2), 4), ValueError, r"X must have a multiple of num_heads \(4\) on axis 0, got 10 in shape \(10, 3, 2\)"),
 ]  # fmt: skip
 
 
