@@ -84,7 +84,7 @@ def saved_class():
     """The class marked #@save, as the notebook defines it."""
     (source,) = [c.source for c in CELLS.values() if c.source.startswith("#@save")]
     names = {"paddle": paddle, "nn": paddle.nn}
-    exec(source, names)  # noqa: S102  (our own cell)
+    exec(source, names)
     return names["PositionalEncoding"]
 
 

@@ -29,7 +29,7 @@ def test_page_names_every_repair_and_cell():
 
 
 def run(code, names):
-    exec(code, names)  # noqa: S102
+    exec(code, names)
 
 
 def names(cell):

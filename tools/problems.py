@@ -79,8 +79,8 @@ def check_room(folder, flavour):
     free = disk.f_bavail * disk.f_frsize // 2**20
     if free < NEED_MB[flavour]:
         raise Problem(
-            "The disk is too full. Setup needs about %d MB, and %s has %d MB free. Free "
-            "some room%s" % (NEED_MB[flavour], folder, free, AGAIN)
+            "The disk is too full. Setup needs about %d MB, and %s has %d MB free. "
+            "Free some room%s" % (NEED_MB[flavour], folder, free, AGAIN)
         )
 
 
@@ -109,8 +109,8 @@ def explain_output(output, status, folder):
     if wheel:
         return (NO_WHEEL_FOR + " for this machine. %s") % (
             wheel.group(1),
-            "Paddle runs on Linux and Windows with x86_64 and on macOS with arm64, each "
-            "with a 64-bit Python from python.org, conda, pyenv or the system."
+            "Paddle runs on Linux and Windows with x86_64 and on macOS with arm64, "
+            "each with a 64-bit Python from python.org, conda, pyenv or the system."
             if wheel.group(1).startswith("paddle")
             else "If pip uses a mirror (see: pip config list), try another.",
         )

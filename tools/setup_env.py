@@ -88,8 +88,8 @@ class Environment(object):
         names = os.listdir(self.path) if ours else []
         if not ours or (names and not os.path.exists(self.stamp)):
             raise Problem(
-                "%s was not made by make. Move it elsewhere or delete it, then run make "
-                "again." % self.path
+                "%s was not made by make. Move it elsewhere or delete it, then run "
+                "make again." % self.path
             )
         if os.path.lexists(self.python):
             os.remove(self.python)

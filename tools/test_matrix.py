@@ -25,12 +25,13 @@ Result = collections.namedtuple("Result", "state text versions")
 NEWEST = ""  # whatever pip takes if it may choose
 GPU = "2.6.2 (GPU build)"
 
-# All pairs of a Python and a Paddle are 29, times NumPy and matplotlib. What broke so far
-# was Paddle with NumPy, Paddle with matplotlib, or a library on one Python. So: each
-# Python with two or three Paddles, each Paddle on two Pythons or more; 3.1 to 3.3 with
-# the oldest libraries and with the newest; 2.6, which needs NumPy 1, with the oldest
-# matplotlib and the newest; the GPU build on the Python of environment.yml. Python 3.13
-# has no Paddle 2.6, and the table says so. The first row and the last are the corners.
+# All pairs of a Python and a Paddle are 29, times NumPy and matplotlib. What broke so
+# far was Paddle with NumPy, Paddle with matplotlib, or a library on one Python. So:
+# each Python with two or three Paddles, each Paddle on two Pythons or more; 3.1 to 3.3
+# with the oldest libraries and with the newest; 2.6, which needs NumPy 1, with the
+# oldest matplotlib and the newest; the GPU build on the Python of environment.yml.
+# Python 3.13 has no Paddle 2.6, and the table says so. The first row and the last are
+# the corners.
 GRID = [
     Row("3.9", "2.6.2", "1.26", "3.8"),
     Row("3.9", "3.0", NEWEST, NEWEST),
@@ -48,9 +49,9 @@ GRID = [
     Row("3.13", "3.3", NEWEST, NEWEST),
 ]
 
-# They test the lists of versions, the texts, and make's own .venv, which are the same on
-# every row. All other files run, also those to come.
-LEFT_OUT = ["dependencies", "matrix", "readme", "setup_env"]
+# They test the lists of versions, the texts, make's own .venv, and how the code is
+# written, which are the same on every row. All other files run, also those to come.
+LEFT_OUT = ["dependencies", "matrix", "readme", "setup_env", "style"]
 
 # Where Python's programs keep what they remember: here, as the Makefile has it.
 STATE = {

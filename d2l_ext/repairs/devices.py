@@ -121,6 +121,7 @@ def train_ch13(net, train_iter, test_iter, loss, trainer, num_epochs, devices=No
 
 def _train(net, train_iter, test_iter, num_epochs, step, device, shown):
     """The loop of both: ``step`` returns loss, right, examples and labels of a batch.
+
     Points are drawn five times an epoch, or for each batch where there are fewer.
     """
     d2l = book()
