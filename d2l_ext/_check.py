@@ -5,11 +5,16 @@ operators; left alone, they check what is known when a program is built, and a s
 is not known then (-1) passes.
 """
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from ._paddle import paddle
+from ._types import Array, Lengths
 
 FLOATS = (paddle.float16, paddle.bfloat16, paddle.float32, paddle.float64)
 INTEGERS = (paddle.uint8, paddle.int8, paddle.int16, paddle.int32, paddle.int64)
@@ -18,7 +23,7 @@ INTEGERS = (paddle.uint8, paddle.int8, paddle.int16, paddle.int32, paddle.int64)
 LARGEST_SIZE = 2**31 - 1  # Paddle's own limit on some of its sizes
 
 
-def received(value):
+def received(value: Any) -> str:
     """What came, in a few words: its type, and its text as far as that is short."""
     if paddle.is_tensor(value):
         return f"a tensor of shape {tuple(value.shape)}"
@@ -27,7 +32,7 @@ def received(value):
 
 
 @contextlib.contextmanager
-def blamed_on(name, expected, value):
+def blamed_on(name: str, expected: str, value: Any) -> Iterator[None]:
     """Say of an error inside that it comes from this argument, and what was wanted."""
     try:
         yield
@@ -36,8 +41,8 @@ def blamed_on(name, expected, value):
         raise kind(f"{name} must be {expected}, got {received(value)}") from error
 
 
-def positive_int(name, value):
-    """Return ``value``, also one in a tensor or array without axes, as an int from 1."""
+def positive_int(name: str, value: Any) -> int:
+    """Return ``value`` as an int from 1; a tensor or array without axes will do."""
     number = value
     if hasattr(value, "numpy") and value.dtype in INTEGERS and not value.shape:
         number = value.item()
@@ -52,7 +57,7 @@ def positive_int(name, value):
     return int(number)
 
 
-def probability(name, value):
+def probability(name: str, value: float) -> float:
     """Return ``value`` if it is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise TypeError(f"{name} must be a number from 0 to 1, got {received(value)}")
@@ -61,7 +66,9 @@ def probability(name, value):
     return value
 
 
-def bias(name, value):
+def bias(
+    name: str, value: bool | paddle.ParamAttr | None
+) -> bool | paddle.ParamAttr | None:
     """Return ``value`` if Paddle's linear layer takes it for its bias."""
     if value is None or isinstance(value, (bool, paddle.ParamAttr)):
         return value
@@ -70,7 +77,7 @@ def bias(name, value):
     )
 
 
-def divisible(name, value, by_name, by):
+def divisible(name: str, value: int, by_name: str, by: int) -> None:
     """Check that ``value``, a size, splits into ``by`` equal parts."""
     if value % by:
         raise ValueError(
@@ -80,7 +87,9 @@ def divisible(name, value, by_name, by):
 
 
 @paddle.jit.not_to_static
-def float_tensor(name, value, axes=None):
+def float_tensor(
+    name: str, value: paddle.Tensor, axes: Sequence[str] | None = None
+) -> None:
     """Check that ``value`` is a floating point tensor with the named axes."""
     tensor(name, value, axes)
     if value.dtype not in FLOATS:
@@ -88,7 +97,7 @@ def float_tensor(name, value, axes=None):
 
 
 @paddle.jit.not_to_static
-def tensor(name, value, axes=None):
+def tensor(name: str, value: paddle.Tensor, axes: Sequence[str] | None = None) -> None:
     """Check that ``value`` is a tensor with the named axes."""
     if not paddle.is_tensor(value):
         raise TypeError(f"{name} must be a paddle.Tensor, got {type(value).__name__}")
@@ -99,13 +108,20 @@ def tensor(name, value, axes=None):
         )
 
 
-def same(size, expected):
+def same(size: int, expected: int) -> bool:
     """True where two sizes agree; one that is not known yet (-1) agrees with all."""
     return size == expected or -1 in (size, expected)
 
 
 @paddle.jit.not_to_static
-def axis(name, value, index, meaning, like, like_index):
+def axis(
+    name: str,
+    value: paddle.Tensor,
+    index: int,
+    meaning: str,
+    like: paddle.Tensor,
+    like_index: int,
+) -> None:
     """Check that one size of ``value`` is that of ``like``, which ``meaning`` names."""
     expected = like.shape[like_index]
     if not same(value.shape[index], expected):
@@ -116,7 +132,9 @@ def axis(name, value, index, meaning, like, like_index):
 
 
 @paddle.jit.not_to_static
-def precision(name, value, meaning, like):
+def precision(
+    name: str, value: paddle.Tensor, meaning: str, like: paddle.Tensor
+) -> None:
     """Check that both are float64, or neither: Paddle multiplies no float32 with that.
 
     Half and single precision may meet: ``paddle.amp`` brings them together.
@@ -128,7 +146,9 @@ def precision(name, value, meaning, like):
 
 
 @paddle.jit.not_to_static
-def divisible_axis(name, value, index, by_name, by):
+def divisible_axis(
+    name: str, value: paddle.Tensor, index: int, by_name: str, by: int
+) -> None:
     """Check that one size of ``value`` splits into ``by`` equal parts."""
     size = value.shape[index]
     if size != -1 and size % by:
@@ -139,7 +159,9 @@ def divisible_axis(name, value, index, by_name, by):
 
 
 @paddle.jit.not_to_static
-def at_most(name, value, index, limit_name, limit):
+def at_most(
+    name: str, value: paddle.Tensor, index: int, limit_name: str, limit: int
+) -> None:
     """Check that one size of ``value`` does not exceed a limit."""
     if value.shape[index] > limit:
         raise ValueError(
@@ -149,13 +171,13 @@ def at_most(name, value, index, limit_name, limit):
 
 
 @paddle.jit.not_to_static
-def is_empty(*values):
+def is_empty(*values: paddle.Tensor) -> bool:
     """True where a size is 0: there is nothing to compute, and kernels may refuse."""
     return any(0 in value.shape for value in values)
 
 
 @paddle.jit.not_to_static
-def lengths(valid_lens, queries):
+def lengths(valid_lens: Lengths, queries: paddle.Tensor) -> paddle.Tensor:
     """Return ``valid_lens`` as a tensor (batch,) or (batch, queries), int64 or float64.
 
     Those are the first two sizes of the tensor ``queries``.
@@ -172,7 +194,7 @@ def lengths(valid_lens, queries):
 
 
 @paddle.jit.not_to_static
-def lengths_of_rows(name, valid_len, X):
+def lengths_of_rows(name: str, valid_len: Lengths, X: paddle.Tensor) -> paddle.Tensor:
     """Return ``valid_len`` as a tensor (batch,), int64 or float64.
 
     One number for a batch of one will do: d2l squeezes its lengths.
@@ -186,7 +208,7 @@ def lengths_of_rows(name, valid_len, X):
     return lens
 
 
-def _wide(name, lens):
+def _wide(name: str, lens: Any) -> paddle.Tensor:
     """Lengths of any integer or float type, from a tensor, array or list, as a tensor.
 
     The two wide types hold every length exactly, so comparing them loses nothing.
@@ -200,7 +222,7 @@ def _wide(name, lens):
     raise TypeError(f"{name} must hold numbers, got {lens.dtype}")
 
 
-def _array_of_lengths(name, lens):
+def _array_of_lengths(name: str, lens: Any) -> Array:
     try:
         array = np.asarray(lens)
     except ValueError:  # rows of different lengths

@@ -1,5 +1,9 @@
 """What the modules share: mostly what differences between Paddle's versions ask for."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from . import _check
 from ._paddle import paddle
 
@@ -7,7 +11,7 @@ from ._paddle import paddle
 class Layer(paddle.nn.Layer):
     """A layer whose astype() works: Paddle 3's leaves the parameters as they were."""
 
-    def astype(self, dtype=None):
+    def astype(self, dtype: Any = None) -> Layer:
         return self.to(dtype=dtype)
 
 
@@ -18,15 +22,15 @@ class Dropout(paddle.nn.Dropout):
     version, and a notebook that shows a layer must print the same on each.
     """
 
-    def __init__(self, p):
+    def __init__(self, p: float) -> None:
         super().__init__(_check.probability("dropout", p))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"p={self.p}"
 
 
 @paddle.jit.not_to_static
-def computable(X):
+def computable(X: paddle.Tensor) -> paddle.Tensor:
     """Return X, or a float32 copy: Paddle's CPU kernels know no half precision."""
     half = X.dtype in (paddle.float16, paddle.bfloat16)
     if half and paddle.in_dynamic_mode() and X.place.is_cpu_place():
@@ -34,12 +38,14 @@ def computable(X):
     return X
 
 
-def without_overflow(X):
+def without_overflow(X: paddle.Tensor) -> paddle.Tensor:
     """Return X, or float16 as float32: a sum of products soon exceeds 65504."""
     return X.astype("float32") if X.dtype == paddle.float16 else X
 
 
-def keep_first(X, lens, value=0):
+def keep_first(
+    X: paddle.Tensor, lens: paddle.Tensor, value: float = 0
+) -> paddle.Tensor:
     """X (batch, n, …) with ``value`` from element ``lens`` (batch,) of each row on."""
     rest = [1] * (len(X.shape) - 2)
     position = paddle.arange(X.shape[1], dtype=lens.dtype).reshape([1, -1, *rest])

@@ -26,7 +26,7 @@ NOISE = (
 )
 
 
-def _check_installed():
+def _check_installed() -> None:
     """Find Paddle before it is imported: a file of the user's may have its name."""
     spec = importlib.util.find_spec("paddle")
     if spec is None:

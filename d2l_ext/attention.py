@@ -4,17 +4,21 @@ Shapes are written (batch, queries, keys) and so on; ``valid_lens`` says for eac
 example, or for each query, how many of the keys are real and not padding.
 """
 
+from __future__ import annotations
+
 import math
 import weakref
+from typing import Any, Callable
 
 from . import _check
 from ._compat import Dropout, Layer, computable, keep_first, without_overflow
 from ._paddle import paddle
+from ._types import ValidLens
 
 nn = paddle.nn
 
 
-def masked_softmax(X, valid_lens):
+def masked_softmax(X: paddle.Tensor, valid_lens: ValidLens) -> paddle.Tensor:
     """Softmax over the last axis in which padding gets weight exactly 0.
 
     Book: section 10.3, the masked softmax operation.
@@ -44,7 +48,7 @@ def masked_softmax(X, valid_lens):
     return _softmax_of_checked(X, valid_lens)
 
 
-def _softmax_of_checked(X, lens):
+def _softmax_of_checked(X: paddle.Tensor, lens: paddle.Tensor | None) -> paddle.Tensor:
     """Masked softmax; lens is None, or int64 or float64 with 1 or 2 axes."""
     if _check.is_empty(X):
         return paddle.zeros_like(X)
@@ -63,7 +67,7 @@ def _softmax_of_checked(X, lens):
     return paddle.where(keep, weights, zero).astype(X.dtype)
 
 
-def _without_padding(X, lens):
+def _without_padding(X: paddle.Tensor, lens: paddle.Tensor) -> paddle.Tensor:
     """X (batch, keys, size) with 0 at the keys that are padding for every query.
 
     A weight of 0 does not help against NaN or infinity there: 0 * NaN is NaN.
@@ -72,7 +76,9 @@ def _without_padding(X, lens):
     return keep_first(computable(X), longest)
 
 
-def _check_queries_keys_values(queries, keys, values):
+def _check_queries_keys_values(
+    queries: paddle.Tensor, keys: paddle.Tensor, values: paddle.Tensor
+) -> None:
     _check.float_tensor("queries", queries, ("batch", "queries", "query size"))
     _check.float_tensor("keys", keys, ("batch", "keys", "key size"))
     _check.float_tensor("values", values, ("batch", "keys", "value size"))
@@ -90,8 +96,10 @@ class _LastWeights:
     after the output is gone.
     """
 
-    def __init__(self, weights=None, output=None):
-        self._with_graph = lambda: None
+    def __init__(
+        self, weights: paddle.Tensor | None = None, output: Any = None
+    ) -> None:
+        self._with_graph: Callable[[], paddle.Tensor | None] = lambda: None
         if weights is None or weights.stop_gradient:
             self._numbers = weights
             return
@@ -100,29 +108,36 @@ class _LastWeights:
         # The hook holds the weights, and the graph behind the output holds the hook.
         output.register_hook(lambda gradient, weights=weights: None)
 
-    def get(self):
+    def get(self) -> paddle.Tensor | None:
         weights = self._with_graph()
         return self._numbers if weights is None else weights
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> _LastWeights:
         return _LastWeights(None if self._numbers is None else self._numbers.clone())
 
-    def __reduce__(self):  # to be pickled: what a layer has seen is not its state
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To be pickled: what a layer has seen is not its state.
         return _LastWeights, ()
 
 
 class _Attention(Layer):
     """What the two scoring functions share: weights from scores, and pooling."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._keep(None, None)
 
     @property
-    def attention_weights(self):
+    def attention_weights(self) -> paddle.Tensor | None:
         return self._last_weights.get()
 
-    def _attend(self, queries, keys, values, valid_lens):
+    def _attend(
+        self,
+        queries: paddle.Tensor,
+        keys: paddle.Tensor,
+        values: paddle.Tensor,
+        valid_lens: ValidLens,
+    ) -> paddle.Tensor:
         dtype = values.dtype
         if valid_lens is not None:
             valid_lens = _check.lengths(valid_lens, queries)
@@ -136,7 +151,9 @@ class _Attention(Layer):
         self._keep(weights, output)
         return output.astype(dtype)
 
-    def _attend_to_nothing(self, queries, keys, values):
+    def _attend_to_nothing(
+        self, queries: paddle.Tensor, keys: paddle.Tensor, values: paddle.Tensor
+    ) -> paddle.Tensor:
         """Without keys the output is 0; without examples or queries it is empty."""
         batch, num_queries, _ = queries.shape
         weights = paddle.zeros([batch, num_queries, keys.shape[1]], values.dtype)
@@ -144,7 +161,9 @@ class _Attention(Layer):
         return paddle.zeros([batch, num_queries, values.shape[2]], values.dtype)
 
     @paddle.jit.not_to_static
-    def _keep(self, weights, output):
+    def _keep(
+        self, weights: paddle.Tensor | None, output: paddle.Tensor | None
+    ) -> None:
         if paddle.in_dynamic_mode():  # else they are no numbers
             self._last_weights = _LastWeights(weights, output)
 
@@ -171,7 +190,14 @@ class AdditiveAttention(_Attention):
             number from 0 to 1.
     """
 
-    def __init__(self, key_size, query_size, num_hiddens, dropout, **kwargs):
+    def __init__(
+        self,
+        key_size: int,
+        query_size: int,
+        num_hiddens: int,
+        dropout: float,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         key_size = _check.positive_int("key_size", key_size)
         query_size = _check.positive_int("query_size", query_size)
@@ -181,7 +207,13 @@ class AdditiveAttention(_Attention):
         self.w_v = nn.Linear(num_hiddens, 1, bias_attr=False)
         self.dropout = Dropout(dropout)
 
-    def forward(self, queries, keys, values, valid_lens):
+    def forward(
+        self,
+        queries: paddle.Tensor,
+        keys: paddle.Tensor,
+        values: paddle.Tensor,
+        valid_lens: ValidLens,
+    ) -> paddle.Tensor:
         """Pool values by the additive scores of queries and keys.
 
         Args:
@@ -202,7 +234,7 @@ class AdditiveAttention(_Attention):
         _check.precision("queries", queries, "the layer's weights", self.W_q.weight)
         return self._attend(queries, keys, values, valid_lens)
 
-    def _scores(self, queries, keys):
+    def _scores(self, queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
         queries, keys = _linear(self.W_q, queries), _linear(self.W_k, keys)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = paddle.tanh(queries.unsqueeze(2) + keys.unsqueeze(1))
@@ -228,11 +260,17 @@ class DotProductAttention(_Attention):
         TypeError, ValueError: dropout is not a number from 0 to 1.
     """
 
-    def __init__(self, dropout, **kwargs):
+    def __init__(self, dropout: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.dropout = Dropout(dropout)
 
-    def forward(self, queries, keys, values, valid_lens=None):
+    def forward(
+        self,
+        queries: paddle.Tensor,
+        keys: paddle.Tensor,
+        values: paddle.Tensor,
+        valid_lens: ValidLens = None,
+    ) -> paddle.Tensor:
         """Pool values by the scaled dot products of queries and keys.
 
         Args:
@@ -256,7 +294,7 @@ class DotProductAttention(_Attention):
             )
         return self._attend(queries, keys, values, valid_lens)
 
-    def _scores(self, queries, keys):
+    def _scores(self, queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
         queries, keys = (without_overflow(computable(t)) for t in (queries, keys))
         scores = paddle.matmul(queries, keys, transpose_y=True)
         return scores / math.sqrt(queries.shape[-1])
@@ -289,15 +327,15 @@ class MultiHeadAttention(Layer):
 
     def __init__(
         self,
-        key_size,
-        query_size,
-        value_size,
-        num_hiddens,
-        num_heads,
-        dropout,
-        bias=False,
-        **kwargs,
-    ):
+        key_size: int,
+        query_size: int,
+        value_size: int,
+        num_hiddens: int,
+        num_heads: int,
+        dropout: float,
+        bias: bool | paddle.ParamAttr | None = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
         self.num_heads = _check.positive_int("num_heads", num_heads)
@@ -305,7 +343,7 @@ class MultiHeadAttention(Layer):
         bias = _check.bias("bias", bias)
         self.attention = DotProductAttention(dropout)
 
-        def linear(name, size):
+        def linear(name: str, size: int) -> nn.Linear:
             size = _check.positive_int(name, size)
             return nn.Linear(size, num_hiddens, bias_attr=bias)
 
@@ -314,7 +352,13 @@ class MultiHeadAttention(Layer):
         self.W_v = linear("value_size", value_size)
         self.W_o = linear("num_hiddens", num_hiddens)
 
-    def forward(self, queries, keys, values, valid_lens):
+    def forward(
+        self,
+        queries: paddle.Tensor,
+        keys: paddle.Tensor,
+        values: paddle.Tensor,
+        valid_lens: ValidLens,
+    ) -> paddle.Tensor:
         """Let every query attend to all valid keys, in every head.
 
         Args:
@@ -346,10 +390,10 @@ class MultiHeadAttention(Layer):
         half = computable(queries) is not queries
         return output.astype(queries.dtype) if half else output
 
-    def _project(self, linear, X):
+    def _project(self, linear: nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
         return transpose_qkv(_linear(linear, X), self.num_heads)
 
-    def _for_each_head(self, lens):
+    def _for_each_head(self, lens: paddle.Tensor) -> paddle.Tensor:
         """Repeat the lengths of each example: (batch * num_heads,) or (…, queries)."""
         if _check.is_empty(lens):
             batch, *rest = lens.shape
@@ -358,7 +402,7 @@ class MultiHeadAttention(Layer):
         return lens.unsqueeze(1).tile(copies).flatten(0, 1)
 
 
-def _linear(linear, X):
+def _linear(linear: nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
     """The linear layer, also where Paddle's kernel refuses empty or half tensors."""
     X, weight = computable(X), computable(linear.weight)
     if _check.is_empty(X):
@@ -369,7 +413,7 @@ def _linear(linear, X):
     return nn.functional.linear(X, weight, bias)
 
 
-def transpose_qkv(X, num_heads):
+def transpose_qkv(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     """Split the last axis among the heads, and move the heads into the batch.
 
     Book: section 10.5.
@@ -396,7 +440,7 @@ def transpose_qkv(X, num_heads):
     return X.transpose([0, 2, 1, 3]).flatten(0, 1)
 
 
-def transpose_output(X, num_heads):
+def transpose_output(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     """Undo :func:`transpose_qkv`: heads back out of the batch, side by side.
 
     Book: section 10.5.

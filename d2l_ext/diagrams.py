@@ -4,12 +4,20 @@ Texts in figures are ASCII or mathematics: they show on a machine without Chines
 fonts, too.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._types import Array
 from .figures import use_crisp_png, without_echo
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 INK, PALE, PATH = "#333333", "#c4c4c4", "#d62728"
 
 
-def sequence_models(num_tokens=5, kernel_size=3):
+def sequence_models(num_tokens: int = 5, kernel_size: int = 3) -> Array:
     """Draw figure 10.6.1: a CNN, an RNN and self-attention over the same tokens.
 
     Every connection is drawn, none from padding. Red shows how a signal travels: in the
@@ -37,7 +45,7 @@ def sequence_models(num_tokens=5, kernel_size=3):
     return without_echo(axes)
 
 
-def _draw_cnn(panel, n, k):
+def _draw_cnn(panel: Axes, n: int, k: int) -> None:
     panel.set_title(f"CNN, kernel size {k}: $O(n/k)$")
     half, middle = k // 2, (n + 1) // 2
     reached = {0: {1, n}, 1: {1 + half, n - half}, 2: {middle}}
@@ -50,7 +58,7 @@ def _draw_cnn(panel, n, k):
         _row_of_nodes(panel, letter, n, layer)
 
 
-def _draw_rnn(panel, n):
+def _draw_rnn(panel: Axes, n: int) -> None:
     panel.set_title("RNN: $O(n)$")
     for t in range(1, n + 1):
         _arrow(panel, (t, 0), (t, 1), t == 1)
@@ -61,7 +69,7 @@ def _draw_rnn(panel, n):
         _row_of_nodes(panel, letter, n, layer)
 
 
-def _draw_self_attention(panel, n):
+def _draw_self_attention(panel: Axes, n: int) -> None:
     panel.set_title("Self-attention: $O(1)$")
     for start in range(1, n + 1):
         for end in range(1, n + 1):
@@ -70,7 +78,9 @@ def _draw_self_attention(panel, n):
     _row_of_nodes(panel, "y", n, 2)
 
 
-def _arrow(panel, start, end, on_path):
+def _arrow(
+    panel: Axes, start: tuple[int, int], end: tuple[int, int], on_path: bool
+) -> None:
     """Draw one connection; those on the red path lie over the others."""
     style = {"arrowstyle": "-|>", "shrinkA": 10, "shrinkB": 10, "lw": 1}
     if on_path:
@@ -79,7 +89,7 @@ def _arrow(panel, start, end, on_path):
     panel.annotate("", xy=end, xytext=start, arrowprops=style, zorder=2 + on_path)
 
 
-def _row_of_nodes(panel, letter, n, layer):
+def _row_of_nodes(panel: Axes, letter: str, n: int, layer: int) -> None:
     for i in range(1, n + 1):
         label = f"${letter}_{i}$" if i < 10 else f"${letter}_{{{i}}}$"
         circle = {"boxstyle": "circle", "facecolor": "white", "edgecolor": INK}

@@ -4,14 +4,25 @@ matplotlib is imported when something is drawn. In a notebook the figures are cr
 PNG; nothing is echoed when a call is the last line of a cell.
 """
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import math
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _check
 from ._paddle import paddle
+from ._types import Array, Drawable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 FMTS = ("-", "m--", "g-.", "r:")
 # Beyond the book's four formats: colours that none of those has.
@@ -19,19 +30,19 @@ MORE_COLORS = ("C1", "C9", "C5", "C7", "C8", "C6")
 
 
 def plot(
-    X,
-    Y=None,
-    xlabel=None,
-    ylabel=None,
-    legend=None,
-    xlim=None,
-    ylim=None,
-    xscale="linear",
-    yscale="linear",
-    fmts=FMTS,
-    figsize=(3.5, 2.5),
-    axes=None,
-):
+    X: Drawable,
+    Y: Drawable | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    legend: Sequence[str] | None = None,
+    xlim: Sequence[float] | None = None,
+    ylim: Sequence[float] | None = None,
+    xscale: str = "linear",
+    yscale: str = "linear",
+    fmts: Sequence[str] | None = FMTS,
+    figsize: Sequence[float] = (3.5, 2.5),
+    axes: Axes | None = None,
+) -> Axes:
     """Draw one or more curves into a new figure.
 
     Book: section 2.4.
@@ -61,7 +72,8 @@ def plot(
     if axes is not None and not hasattr(axes, "cla"):
         raise TypeError(f"axes must be matplotlib axes, got {type(axes).__name__}")
     with _figure(figsize) if axes is None else contextlib.nullcontext() as figure:
-        axes = figure.add_subplot() if axes is None else axes
+        if axes is None:
+            axes = figure.add_subplot()  # type: ignore[union-attr]  # a figure then
         axes.cla()
         with _check.blamed_on("fmts", "a list of matplotlib's format strings", fmts):
             _draw(axes, curves, fmts)
@@ -76,7 +88,7 @@ def plot(
     return without_echo(axes)
 
 
-def _draw(axes, curves, fmts):
+def _draw(axes: Axes, curves: list[tuple[Array, ...]], fmts: Sequence[str]) -> None:
     for i, points in enumerate(curves):
         if i < len(fmts):
             axes.plot(*points, fmts[i])
@@ -84,7 +96,7 @@ def _draw(axes, curves, fmts):
             axes.plot(*points, color=MORE_COLORS[(i - len(fmts)) % len(MORE_COLORS)])
 
 
-def _scale(axes, **choices):
+def _scale(axes: Axes, **choices: Any) -> None:
     """Set limits after scales: a logarithm takes no limit of 0."""
     for name in sorted(choices, reverse=True):
         wanted = "a pair of numbers" if "lim" in name else "a scale of matplotlib"
@@ -93,8 +105,13 @@ def _scale(axes, **choices):
 
 
 def show_heatmaps(
-    matrices, xlabel, ylabel, titles=None, figsize=(2.5, 2.5), cmap="Reds"
-):
+    matrices: Drawable,
+    xlabel: str,
+    ylabel: str,
+    titles: Sequence[str] | None = None,
+    figsize: Sequence[float] = (2.5, 2.5),
+    cmap: str | Colormap = "Reds",
+) -> Array:
     """Draw matrices as heat maps, all on the one scale that the colour bar shows.
 
     Book: section 10.1.
@@ -117,20 +134,18 @@ def show_heatmaps(
         ValueError: matrices is empty or has another number of axes, or there are more
             titles than panels.
     """
-    matrices = _panels(matrices)
-    rows, columns = matrices.shape[:2]
-    titles = _titles(titles, rows, columns)
+    panels = _panels(matrices)
+    rows, columns = panels.shape[:2]
+    texts = _titles(titles, rows, columns)
     with _check.blamed_on("cmap", "a colour map of matplotlib, or its name", cmap):
         cmap = _pyplot().get_cmap(cmap)
-    finite = matrices[np.isfinite(matrices)]
+    finite = panels[np.isfinite(panels)]
     scale = (finite.min(), finite.max()) if finite.size else (0, 1)
     with _figure(figsize) as figure:
         axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for (i, j), panel in np.ndenumerate(axes):
-            image = panel.imshow(
-                matrices[i, j], cmap=cmap, vmin=scale[0], vmax=scale[1]
-            )
-            panel.set_title(titles[i][j])
+            image = panel.imshow(panels[i, j], cmap=cmap, vmin=scale[0], vmax=scale[1])
+            panel.set_title(texts[i][j])
             panel.label_outer()
             panel.set(xlabel=xlabel if i == rows - 1 else None)
             panel.set(ylabel=ylabel if j == 0 else None)
@@ -139,7 +154,7 @@ def show_heatmaps(
 
 
 @contextlib.contextmanager
-def _figure(figsize):
+def _figure(figsize: Sequence[float]) -> Iterator[Figure]:
     """A new figure; nothing half-drawn is left behind by an error."""
     use_crisp_png()
     with _check.blamed_on("figsize", "a width and a height in inches", figsize):
@@ -154,13 +169,13 @@ def _figure(figsize):
         raise
 
 
-def _pyplot():
+def _pyplot() -> ModuleType:
     from matplotlib import pyplot
 
     return pyplot
 
 
-def use_crisp_png():
+def use_crisp_png() -> None:
     """In a notebook, PNG with twice the pixels: sharp, and the same on every run."""
     try:
         from IPython import get_ipython
@@ -179,7 +194,7 @@ def use_crisp_png():
     backend_inline.set_matplotlib_formats("retina")
 
 
-def without_echo(shown):
+def without_echo(shown: Any) -> Any:
     """Return the object so that no notebook prints it: axes, an array, a module."""
     if isinstance(shown, np.ndarray):
         return shown.view(_SilentArray)
@@ -187,16 +202,16 @@ def without_echo(shown):
     return shown
 
 
-def _no_echo():
+def _no_echo() -> None:
     """IPython calls this instead of printing the object that a cell ends with."""
 
 
-class _SilentArray(np.ndarray):
-    def _ipython_display_(self):
+class _SilentArray(np.ndarray[Any, Any]):
+    def _ipython_display_(self) -> None:
         _no_echo()
 
 
-def to_numpy(name, data):
+def to_numpy(name: str, data: Any) -> Array:
     """Return a tensor, also one with a gradient, or anything array-like as NumPy."""
     if paddle.is_tensor(data):
         data = data.detach()
@@ -205,7 +220,7 @@ def to_numpy(name, data):
         array = data.numpy()
     else:
         if isinstance(data, np.ma.MaskedArray):
-            data = data.astype(float).filled(np.nan)  # not drawn
+            data = np.ma.filled(data.astype(float), np.nan)  # not drawn
         try:
             array = np.asarray(data)
         except ValueError:
@@ -217,7 +232,7 @@ def to_numpy(name, data):
     return array
 
 
-def _curves(name, data):
+def _curves(name: str, data: Any) -> list[Array]:
     """Return ``data`` as a list of arrays with one axis, one for each curve."""
     if isinstance(data, (list, tuple, range)) and any(np.ndim(d) for d in data):
         parts = [_numbers(name, part) for part in data]
@@ -235,13 +250,13 @@ def _curves(name, data):
     return [part.reshape(-1) for part in parts]
 
 
-def _numbers(name, data):
+def _numbers(name: str, data: Any) -> Array:
     if isinstance(data, (list, tuple)):
         data = [to_numpy(name, d) if paddle.is_tensor(d) else d for d in data]
     return to_numpy(name, data)
 
 
-def _pair(X, Y):
+def _pair(X: Any, Y: Any) -> list[tuple[Array, ...]]:
     """Return a list with (x, y), or (y,) alone, for each curve."""
     if Y is None:
         return [(y,) for y in _curves("X", X)]
@@ -261,7 +276,7 @@ def _pair(X, Y):
     return [(x, y) if len(x) else (y,) for x, y in zip(X, Y)]
 
 
-def _panels(matrices):
+def _panels(matrices: Any) -> Array:
     array = to_numpy("matrices", matrices).astype(float)
     if not 2 <= array.ndim <= 4 or array.size == 0:
         raise ValueError(
@@ -271,7 +286,7 @@ def _panels(matrices):
     return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
-def _titles(titles, rows, columns):
+def _titles(titles: Sequence[str] | None, rows: int, columns: int) -> list[list[str]]:
     """Return a title, or "", for each panel: [row][column]."""
     if titles is None or isinstance(titles, str):
         titles = [titles or ""]

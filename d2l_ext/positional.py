@@ -1,10 +1,13 @@
 """The fixed positional encoding from sines and cosines."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from . import _check
 from ._compat import Dropout, Layer, computable
 from ._paddle import paddle
+from ._types import Array
 
 # In the significand: how exactly a dtype holds a number of about 1.
 BINARY_DIGITS = {
@@ -15,7 +18,7 @@ BINARY_DIGITS = {
 }
 
 
-def position_table(max_len, num_hiddens):
+def position_table(max_len: int, num_hiddens: int) -> Array:
     """Return the encodings of positions 0 .. max_len-1, float64 (max_len, num_hiddens).
 
     (10.6.2): column 2j is sin(i / 10000^(2j/d)), column 2j+1 the cosine of the same
@@ -49,7 +52,7 @@ class PositionalEncoding(Layer):
             dropout is not a number from 0 to 1.
     """
 
-    def __init__(self, num_hiddens, dropout, max_len=1000):
+    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
         super().__init__()
         num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
         max_len = _check.positive_int("max_len", max_len)
@@ -59,7 +62,7 @@ class PositionalEncoding(Layer):
         self.register_buffer("P", P, persistable=False)
         self._digits = BINARY_DIGITS[P.dtype]  # more do not come from to(dtype=…)
 
-    def forward(self, X):
+    def forward(self, X: paddle.Tensor) -> paddle.Tensor:
         """Return dropout(X + P[:, :n, :]).
 
         Args:
@@ -82,7 +85,7 @@ class PositionalEncoding(Layer):
         rows = self._rows(X.shape[1], X.dtype).astype(tokens.dtype)
         return self.dropout(tokens + rows).astype(X.dtype)
 
-    def _rows(self, n, dtype):
+    def _rows(self, n: int, dtype: paddle.dtype) -> paddle.Tensor:
         """The first n rows in ``dtype``; from a new table where P is too coarse."""
         P = self.P
         if BINARY_DIGITS[dtype] > min(BINARY_DIGITS[P.dtype], self._digits):

@@ -3,13 +3,17 @@
 What is repaired, and why, is in ``repairs``; here it is put into the module.
 """
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import random
 import sys
 import textwrap
 import warnings
-from typing import NamedTuple
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any, Callable, NamedTuple
 
 from .figures import without_echo
 from .repairs import REPAIRS
@@ -21,7 +25,7 @@ NEEDED = tuple(r for r in REPAIRS if r.where.here)
 REPLACEMENTS = tuple(r.replacement for r in NEEDED if r.replacement is not None)
 
 
-def patch_d2l():
+def patch_d2l() -> ModuleType:
     """Repair the installed ``d2l.paddle`` in place and return it.
 
     What was wrong, and where, is listed by ``d2l_repairs()``; what works on the
@@ -56,7 +60,7 @@ def patch_d2l():
     return module
 
 
-def d2l_repairs():
+def d2l_repairs() -> Report:
     """Return what patch_d2l() repairs, as a table that prints itself.
 
     Returns:
@@ -83,10 +87,10 @@ class Row(NamedTuple):
     here: str
 
 
-class Report(list):
+class Report(list[Row]):
     """A list of rows whose text is a table."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         widths = [max(map(len, column)) for column in zip(Row._fields, *self)]
         # The long sentences come last, and are broken.
         order = [Row._fields.index(n) for n in ("name", "section", "here", "versions")]
@@ -105,12 +109,12 @@ class Report(list):
         return "\n".join(lines)
 
 
-def _is_patched(module):
+def _is_patched(module: ModuleType | None) -> bool:
     names = vars(module) if module else {}
     return all(names.get(ours.__name__) is ours for ours in REPLACEMENTS)
 
 
-def _import_d2l_paddle():
+def _import_d2l_paddle() -> ModuleType:
     """Import it without the random numbers that it draws from the process's own."""
     before = random.getstate()
     try:
@@ -119,7 +123,7 @@ def _import_d2l_paddle():
         random.setstate(before)
 
 
-def _import_or_explain():
+def _import_or_explain() -> ModuleType:
     try:
         d2l = importlib.import_module("d2l")
     except ModuleNotFoundError as error:
@@ -144,7 +148,7 @@ def _import_or_explain():
     )
 
 
-def _check_same_functions(module):
+def _check_same_functions(module: ModuleType) -> None:
     """Refuse a d2l that is built otherwise."""
     problems = []
     for ours in REPLACEMENTS:
@@ -160,7 +164,7 @@ def _check_same_functions(module):
         )
 
 
-def _say_if_version_is_new():
+def _say_if_version_is_new() -> None:
     if _version() != KNOWN_VERSION:
         warnings.warn(
             f"patch_d2l() was made for d2l {KNOWN_VERSION} and found {_version()}: "
@@ -169,9 +173,9 @@ def _say_if_version_is_new():
         )
 
 
-def _version():
+def _version() -> str:
     return getattr(sys.modules["d2l"], "__version__", "of no version")
 
 
-def _arguments(function):
+def _arguments(function: Callable[..., Any]) -> Iterable[str]:
     return inspect.signature(function).parameters

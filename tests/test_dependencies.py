@@ -1,6 +1,10 @@
 """pyproject.toml is the one list of dependencies: all others agree with it."""
 
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -124,3 +128,24 @@ def test_python_versions_are_those_that_setup_accepts():
         else:
             with pytest.raises(problems.Problem):
                 problems.check_python(version, "cpu")
+
+
+def test_wheel_holds_every_file_of_the_package(tmp_path):
+    for name in "pyproject.toml", "README.md", "LICENSE":
+        shutil.copy(ROOT / name, tmp_path)
+    unwanted = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(ROOT / "d2l_ext", tmp_path / "d2l_ext", ignore=unwanted)
+    options = "--no-index --no-deps --no-build-isolation --wheel-dir wheel"
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--isolated", "wheel", *options.split(), "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = (tmp_path / "wheel").iterdir()
+    packed = {n for n in zipfile.ZipFile(wheel).namelist() if n.startswith("d2l_ext/")}
+    files = {p for p in (tmp_path / "d2l_ext").rglob("*") if p.is_file()}
+    assert packed == {p.relative_to(tmp_path).as_posix() for p in files}
+    assert "d2l_ext/py.typed" in packed

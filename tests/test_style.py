@@ -1,4 +1,4 @@
-"""The code is formatted, and ruff finds no fault in it."""
+"""The code is formatted, and ruff and mypy find no fault in it."""
 
 import importlib.util
 import subprocess
@@ -29,3 +29,10 @@ def test_code_is_formatted():
 
 def test_linter_finds_nothing():
     check("ruff", "check", ".")
+
+
+def test_types_fit():
+    paddle = importlib.util.find_spec("paddle")
+    if not Path(paddle.origin).with_name("py.typed").exists():
+        pytest.skip("this Paddle has no types, as all before 3.0")
+    check("mypy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ class Repair(NamedTuple):
     apply: Callable[[Any], None] | None = None
 
 
-def _version(module):
+def _version(module: ModuleType) -> tuple[int, ...]:
     """Major and minor version; a build of the day ("0.0.0") counts as the newest."""
     numbers = module.__version__.split(".")
     version = tuple(int("".join(c for c in n if c.isdigit()) or 0) for n in numbers[:2])
@@ -52,12 +53,12 @@ NOT_PADDLE_3_0 = Where("Paddle 2.6, and from 3.1", PADDLE[:2] != (3, 0))
 NUMPY_2_4 = Where("NumPy from 2.4", NUMPY >= (2, 4))
 
 
-def book():
+def book() -> Any:
     """The module d2l.paddle: what it calls itself ``d2l``, with all repairs."""
     return sys.modules["d2l.paddle"]
 
 
-def number(value):
+def number(value: Any) -> float:
     """The one number in a tensor or array of any shape, or a number, as a float.
 
     NumPy 2.4 and later turn no array with axes into a number by itself.

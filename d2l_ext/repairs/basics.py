@@ -1,6 +1,12 @@
 """Chapters 3 and 6: losses, counts, figures and the first convolution."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable
+
 from .._paddle import paddle
+from .._types import Array
 from ..figures import FMTS, to_numpy
 from ._table import EVERYWHERE, NUMPY_2_4, PADDLE_3, Repair, book, number
 
@@ -18,7 +24,7 @@ CLOTHES = (
 )
 
 
-def squared_loss(y_hat, y):
+def squared_loss(y_hat: paddle.Tensor, y: paddle.Tensor) -> paddle.Tensor:
     """Return half the squared error of each prediction, in y_hat's shape and dtype.
 
     Book: section 3.2.
@@ -30,7 +36,7 @@ def squared_loss(y_hat, y):
     return (y_hat - y.reshape(y_hat.shape).astype(y_hat.dtype)) ** 2 / 2
 
 
-def get_fashion_mnist_labels(labels):
+def get_fashion_mnist_labels(labels: Iterable[Any]) -> list[str]:
     """Return the names of the classes of numbers (n,) or (n, 1), as a list.
 
     Book: section 3.5.
@@ -38,7 +44,13 @@ def get_fashion_mnist_labels(labels):
     return [CLOTHES[int(number(label))] for label in labels]
 
 
-def show_images(imgs, num_rows, num_cols, titles=None, scale=1.5):
+def show_images(
+    imgs: Iterable[Any],
+    num_rows: int,
+    num_cols: int,
+    titles: Iterable[str] | None = None,
+    scale: float = 1.5,
+) -> Array:
     """Draw images in a grid and return the axes, an array (num_rows * num_cols,).
 
     Book: section 3.5.
@@ -61,7 +73,7 @@ def show_images(imgs, num_rows, num_cols, titles=None, scale=1.5):
     return axes
 
 
-def accuracy(y_hat, y):
+def accuracy(y_hat: paddle.Tensor, y: paddle.Tensor) -> float:
     """Return how many predictions are right, as a float.
 
     Book: section 3.6.
@@ -82,20 +94,20 @@ class Accumulator:
     Book: section 3.6.
     """
 
-    def __init__(self, n):
+    def __init__(self, n: int) -> None:
         self.n = n
         self.reset()
 
-    def add(self, *args):
+    def add(self, *args: Any) -> None:
         """Add one number to each of the sums."""
         for i, value in enumerate(args[: self.n]):
             self.data[i] += number(value)
 
-    def reset(self):
+    def reset(self) -> None:
         """Set all sums to 0."""
         self.data = [0.0 for _ in range(self.n)]
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> float:
         return self.data[idx]
 
 
@@ -112,27 +124,29 @@ class Animator:
 
     def __init__(
         self,
-        xlabel=None,
-        ylabel=None,
-        legend=None,
-        xlim=None,
-        ylim=None,
-        xscale="linear",
-        yscale="linear",
-        fmts=FMTS,
-        nrows=1,
-        ncols=1,
-        figsize=(3.5, 2.5),
-    ):
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        legend: Sequence[str] | None = None,
+        xlim: Sequence[float] | None = None,
+        ylim: Sequence[float] | None = None,
+        xscale: str = "linear",
+        yscale: str = "linear",
+        fmts: Sequence[str] = FMTS,
+        nrows: int = 1,
+        ncols: int = 1,
+        figsize: Sequence[float] = (3.5, 2.5),
+    ) -> None:
         d2l = book()
         d2l.use_svg_display()
         self.fig, grid = d2l.plt.subplots(nrows, ncols, figsize=figsize, squeeze=False)
         self.axes = list(grid.flat)
         texts = (xlabel, ylabel, xlim, ylim, xscale, yscale, legend or [])
-        self.config_axes = lambda: d2l.set_axes(self.axes[0], *texts)
-        self.X, self.Y, self.fmts = None, None, fmts
+        self.config_axes: Callable[[], Any] = lambda: d2l.set_axes(self.axes[0], *texts)
+        self.X: Any = None
+        self.Y: Any = None
+        self.fmts = fmts
 
-    def add(self, x, y):
+    def add(self, x: Any, y: Any) -> None:
         """Add a point to each curve and draw the figure anew.
 
         Args:
@@ -160,7 +174,7 @@ class Animator:
         display.clear_output(wait=True)
 
 
-def _each(values):
+def _each(values: Any) -> list[Any]:
     """Numbers, or None, as a list, from a tensor, an array, a sequence or a number."""
     if values is None:
         return [None]
@@ -171,7 +185,7 @@ def _each(values):
     return [values]
 
 
-def corr2d(X, K):
+def corr2d(X: paddle.Tensor, K: paddle.Tensor) -> paddle.Tensor:
     """Return the cross-correlation of X with the kernel K.
 
     Book: (6.2.1).
@@ -189,7 +203,7 @@ def corr2d(X, K):
     X, K = X.astype(dtype), K.astype(dtype)
     h, w = K.shape
     rows, columns = X.shape[0] - h + 1, X.shape[1] - w + 1
-    return sum(
+    return sum(  # type: ignore[return-value]  # no kernel is empty
         X[i : i + rows, j : j + columns] * K[i, j] for i in range(h) for j in range(w)
     )
 

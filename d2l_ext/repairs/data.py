@@ -1,20 +1,24 @@
 """Downloading and reading the book's data."""
 
+from __future__ import annotations
+
 import builtins
 import hashlib
 import importlib.util
 import locale
 import os
+from typing import IO, Any
 
 import numpy as np
 
 from .._paddle import paddle
+from .._types import Array
 from ._table import EVERYWHERE, Repair, Where, book
 
 CACHE = os.path.join("..", "data")
 
 
-def get_dataloader_workers():
+def get_dataloader_workers() -> int:
     """Return 0: data are read in this process.
 
     Book: section 3.5. Paddle's worker processes crash in notebooks.
@@ -22,7 +26,7 @@ def get_dataloader_workers():
     return 0
 
 
-def download(name, cache_dir=CACHE):
+def download(name: str, cache_dir: str = CACHE) -> str:
     """Return the path of a file from the book's collection, downloaded if need be.
 
     Book: section 4.10.
@@ -63,7 +67,7 @@ def download(name, cache_dir=CACHE):
     return path
 
 
-def _sha1(path):
+def _sha1(path: str) -> str:
     sha1 = hashlib.sha1()
     with open(path, "rb") as file:
         for block in iter(lambda: file.read(2**20), b""):
@@ -71,18 +75,25 @@ def _sha1(path):
     return sha1.hexdigest()
 
 
-def _open_as_utf8(file, mode="r", buffering=-1, encoding=None, *args, **kwargs):
+def _open_as_utf8(
+    file: Any,
+    mode: str = "r",
+    buffering: int = -1,
+    encoding: str | None = None,
+    *args: Any,
+    **kwargs: Any,
+) -> IO[Any]:
     if "b" not in mode:
         encoding = encoding or "utf-8"
     return builtins.open(file, mode, buffering, encoding, *args, **kwargs)
 
 
-def _read_texts_as_utf8(module):
+def _read_texts_as_utf8(module: Any) -> None:
     """Let the functions of d2l find an ``open`` that does not ask the system."""
     module.open = _open_as_utf8
 
 
-def _read_image(*path):
+def _read_image(*path: str) -> Array:
     """An image as an array (height, width, 3), uint8, red first."""
     from PIL import Image
 
@@ -90,7 +101,7 @@ def _read_image(*path):
         return np.array(image.convert("RGB"))  # a copy: it may be written to
 
 
-def read_data_bananas(is_train=True):
+def read_data_bananas(is_train: bool = True) -> tuple[list[Array], paddle.Tensor]:
     """Return the images of section 13.6 and their labels.
 
     Args:
@@ -109,7 +120,9 @@ def read_data_bananas(is_train=True):
     return images, labels / 256
 
 
-def read_voc_images(voc_dir, is_train=True):
+def read_voc_images(
+    voc_dir: str, is_train: bool = True
+) -> tuple[list[Array], list[Array]]:
     """Return the images of section 13.9 and, as images, the classes of their pixels.
 
     Args:
@@ -125,7 +138,7 @@ def read_voc_images(voc_dir, is_train=True):
     ) as file:
         names = file.read().split()
 
-    def read(folder, suffix):
+    def read(folder: str, suffix: str) -> list[Array]:
         images = (_read_image(voc_dir, folder, n + suffix) for n in names)
         return [image.transpose([2, 0, 1]) for image in images]
 

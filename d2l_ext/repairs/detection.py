@@ -3,11 +3,16 @@
 Boxes are tensors (n, 4): left, top, right, bottom; or centre, width and height.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from .._paddle import paddle
 from ._table import EVERYWHERE, NOT_PADDLE_3_0, PADDLE_2, PADDLE_3, Repair, book
 
 
-def box_corner_to_center(boxes):
+def box_corner_to_center(boxes: paddle.Tensor) -> paddle.Tensor:
     """Return (n, 4) centres, widths and heights of boxes given by corners.
 
     Book: section 13.3.
@@ -17,7 +22,7 @@ def box_corner_to_center(boxes):
     return paddle.concat([(start + end) / 2, end - start], axis=1)
 
 
-def box_center_to_corner(boxes):
+def box_center_to_corner(boxes: paddle.Tensor) -> paddle.Tensor:
     """Return (n, 4) corners of boxes given by centre, width and height.
 
     Book: section 13.3.
@@ -27,11 +32,13 @@ def box_center_to_corner(boxes):
     return paddle.concat([center - half, center + half], axis=1)
 
 
-def _floats(X):
+def _floats(X: paddle.Tensor) -> paddle.Tensor:
     return X if X.is_floating_point() else X.astype("float32")
 
 
-def multibox_prior(data, sizes, ratios):
+def multibox_prior(
+    data: paddle.Tensor, sizes: Sequence[float], ratios: Sequence[float]
+) -> paddle.Tensor:
     """Return the anchors around each pixel, (1, height * width * k, 4).
 
     Book: section 13.4. k is len(sizes) + len(ratios) - 1: the first ratio with every
@@ -54,7 +61,12 @@ def multibox_prior(data, sizes, ratios):
     return (centers + around).reshape([1, -1, 4])
 
 
-def assign_anchor_to_bbox(ground_truth, anchors, place, iou_threshold=0.5):
+def assign_anchor_to_bbox(
+    ground_truth: paddle.Tensor,
+    anchors: paddle.Tensor,
+    place: Any,
+    iou_threshold: float = 0.5,
+) -> paddle.Tensor:
     """Return for each anchor the number of its true box, or -1, int64 (anchors,).
 
     Book: section 13.4. Each true box first gets the free anchor that fits it best;
@@ -76,7 +88,9 @@ def assign_anchor_to_bbox(ground_truth, anchors, place, iou_threshold=0.5):
     return paddle.to_tensor(assigned, dtype="int64", place=anchors.place)
 
 
-def offset_inverse(anchors, offset_preds):
+def offset_inverse(
+    anchors: paddle.Tensor, offset_preds: paddle.Tensor
+) -> paddle.Tensor:
     """Return the boxes (n, 4) at the predicted offsets (n, 4) from the anchors (n, 4).
 
     Book: section 13.4; by corners, as are the anchors.
@@ -89,8 +103,12 @@ def offset_inverse(anchors, offset_preds):
 
 
 def multibox_detection(
-    cls_probs, offset_preds, anchors, nms_threshold=0.5, pos_threshold=0.009999999
-):
+    cls_probs: paddle.Tensor,
+    offset_preds: paddle.Tensor,
+    anchors: paddle.Tensor,
+    nms_threshold: float = 0.5,
+    pos_threshold: float = 0.009999999,
+) -> paddle.Tensor:
     """Return the detected boxes (batch, anchors, 6): class, confidence, corners.
 
     Book: section 13.4. Boxes that overlap a better one, or whose confidence is below

@@ -1,7 +1,11 @@
 """Chapters 5, 6, 12 and 13: devices, and the loops that train on them."""
 
+from __future__ import annotations
+
 import contextlib
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Callable
 
 from .._paddle import paddle
 from ._table import EVERYWHERE, Repair, book, number
@@ -9,7 +13,7 @@ from ._table import EVERYWHERE, Repair, book, number
 nn = paddle.nn
 
 
-def try_all_gpus():
+def try_all_gpus() -> list[Any]:
     """Return a list of all GPUs, or with the CPU alone where there is none.
 
     Book: section 5.6.
@@ -18,7 +22,9 @@ def try_all_gpus():
     return [paddle.CUDAPlace(i) for i in range(count)] or [paddle.CPUPlace()]
 
 
-def evaluate_accuracy_gpu(net, data_iter, device=None):
+def evaluate_accuracy_gpu(
+    net: Callable[..., Any], data_iter: Iterable[Any], device: Any = None
+) -> float:
     """Return the share of right predictions, computed on a GPU or on the CPU.
 
     Book: section 6.6.
@@ -43,7 +49,7 @@ def evaluate_accuracy_gpu(net, data_iter, device=None):
 
 
 @contextlib.contextmanager
-def _default_device(name):
+def _default_device(name: str) -> Iterator[None]:
     before = paddle.get_device()
     paddle.set_device(name)
     try:
@@ -52,14 +58,21 @@ def _default_device(name):
         paddle.set_device(before)
 
 
-def _on(device, X):
+def _on(device: Any, X: Any) -> Any:
     """A tensor or a list of tensors on a device."""
     if isinstance(X, (list, tuple)):
         return [_on(device, x) for x in X]
     return paddle.to_tensor(X, place=device)
 
 
-def train_ch6(net, train_iter, test_iter, num_epochs, lr, device):
+def train_ch6(
+    net: paddle.nn.Layer,
+    train_iter: Collection[Any],
+    test_iter: Collection[Any],
+    num_epochs: int,
+    lr: float,
+    device: Any,
+) -> None:
     """Train a classifier from Xavier's weights, and draw losses and accuracies.
 
     Book: section 6.6.
@@ -78,7 +91,7 @@ def train_ch6(net, train_iter, test_iter, num_epochs, lr, device):
     optimizer = paddle.optimizer.SGD(float(lr), parameters=net.parameters())
     cross_entropy = nn.CrossEntropyLoss()
 
-    def step(X, y):
+    def step(X: Any, y: Any) -> Sequence[float]:
         X, y = _on(device, X), _on(device, y)
         optimizer.clear_grad()
         y_hat = net(X)
@@ -91,12 +104,20 @@ def train_ch6(net, train_iter, test_iter, num_epochs, lr, device):
     _train(net, train_iter, test_iter, num_epochs, step, device, device)
 
 
-def _xavier(layer):
+def _xavier(layer: Any) -> None:
     if type(layer) in (nn.Linear, nn.Conv2D):
         nn.initializer.XavierUniform()(layer.weight)
 
 
-def train_ch13(net, train_iter, test_iter, loss, trainer, num_epochs, devices=None):
+def train_ch13(
+    net: paddle.nn.Layer,
+    train_iter: Collection[Any],
+    test_iter: Collection[Any],
+    loss: Callable[..., Any],
+    trainer: Any,
+    num_epochs: int,
+    devices: Sequence[Any] | None = None,
+) -> None:
     """Train a classifier with an optimiser, and draw losses and accuracies.
 
     Book: section 13.1. Paddle trains on the first device alone in a notebook.
@@ -112,14 +133,22 @@ def train_ch13(net, train_iter, test_iter, loss, trainer, num_epochs, devices=No
     d2l = book()
     devices = d2l.try_all_gpus() if devices is None else devices
 
-    def step(X, y):
+    def step(X: Any, y: Any) -> Sequence[float]:
         total, right = d2l.train_batch_ch13(net, X, y, loss, trainer, devices)
         return number(total), right, y.shape[0], int(y.numel())
 
     _train(net, train_iter, test_iter, num_epochs, step, None, devices)
 
 
-def _train(net, train_iter, test_iter, num_epochs, step, device, shown):
+def _train(
+    net: paddle.nn.Layer,
+    train_iter: Collection[Any],
+    test_iter: Collection[Any],
+    num_epochs: int,
+    step: Callable[[Any, Any], Sequence[float]],
+    device: Any,
+    shown: Any,
+) -> None:
     """The loop of both: ``step`` returns loss, right, examples and labels of a batch.
 
     Points are drawn five times an epoch, or for each batch where there are fewer.
@@ -150,7 +179,9 @@ def _train(net, train_iter, test_iter, num_epochs, step, device, shown):
     )
 
 
-def split_batch(X, y, devices):
+def split_batch(
+    X: paddle.Tensor, y: paddle.Tensor, devices: Sequence[Any]
+) -> tuple[list[paddle.Tensor], list[paddle.Tensor]]:
     """Return the parts of X and of y, a list each, with a part for every device.
 
     Book: section 12.5.
@@ -162,7 +193,7 @@ def split_batch(X, y, devices):
     return _scatter(X, devices), _scatter(y, devices)
 
 
-def _scatter(X, devices):
+def _scatter(X: paddle.Tensor, devices: Sequence[Any]) -> list[paddle.Tensor]:
     ends = [X.shape[0] * i // len(devices) for i in range(len(devices) + 1)]
     parts = zip(ends, ends[1:], devices)
     return [_on(device, X[start:end]) for start, end, device in parts]

@@ -1,5 +1,10 @@
 """Chapter 11: paths of optimisers, and training with them."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Callable
+
 from .._paddle import paddle
 from ..figures import to_numpy
 from ._table import EVERYWHERE, NUMPY_2_4, Repair, book, number
@@ -7,7 +12,11 @@ from ._table import EVERYWHERE, NUMPY_2_4, Repair, book, number
 nn = paddle.nn
 
 
-def train_2d(trainer, steps=20, f_grad=None):
+def train_2d(
+    trainer: Callable[..., Any],
+    steps: int = 20,
+    f_grad: Callable[..., Any] | None = None,
+) -> list[tuple[float, float]]:
     """Return the path of an optimiser in two dimensions, from (-5, -2) on.
 
     Book: section 11.3.
@@ -22,7 +31,8 @@ def train_2d(trainer, steps=20, f_grad=None):
         A list of steps + 1 pairs of numbers.
     """
     more = (f_grad,) if f_grad else ()
-    state, path = (-5, -2, 0, 0), [(-5, -2)]
+    state: Any = (-5, -2, 0, 0)
+    path: list[tuple[float, float]] = [(-5, -2)]
     for _ in range(steps):
         state = trainer(*state, *more)
         path.append((number(state[0]), number(state[1])))
@@ -30,7 +40,7 @@ def train_2d(trainer, steps=20, f_grad=None):
     return path
 
 
-def show_trace_2d(f, results):
+def show_trace_2d(f: Callable[..., Any], results: Iterable[Any]) -> None:
     """Draw the path of an optimiser over the contours of f.
 
     Book: section 11.3.
@@ -53,7 +63,12 @@ def show_trace_2d(f, results):
     d2l.plt.ylabel("x2")
 
 
-def train_concise_ch11(trainer_fn, hyperparams, data_iter, num_epochs=4):
+def train_concise_ch11(
+    trainer_fn: Callable[..., Any],
+    hyperparams: dict[str, Any],
+    data_iter: Collection[Any],
+    num_epochs: int = 4,
+) -> None:
     """Train a linear regression with one of Paddle's optimisers, and draw the loss.
 
     Book: section 11.5.
@@ -74,7 +89,7 @@ def train_concise_ch11(trainer_fn, hyperparams, data_iter, num_epochs=4):
     )
     examples, timer = 0, d2l.Timer()
 
-    def evaluate():
+    def evaluate() -> float:
         # Half of it: the book's own squared loss has the factor 1/2.
         return d2l.evaluate_loss(net, data_iter, squared_error) / 2
 

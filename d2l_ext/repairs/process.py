@@ -1,8 +1,11 @@
 """What importing d2l does to the whole process, and what Paddle's tensors lack."""
 
+from __future__ import annotations
+
 import copy
 import sys
 import warnings
+from typing import Any
 
 from .._paddle import paddle
 from ._table import EVERYWHERE, PADDLE, Repair, Where
@@ -16,18 +19,18 @@ NOISE = (
 )
 
 
-def switch_warnings_on():
+def switch_warnings_on() -> None:
     """Take back d2l's ``warnings.filterwarnings("ignore")``.
 
     It stays where the user asked for it (``python -W ignore``), and so do the NOISE.
     """
     if EVERYTHING in warnings.filters and "ignore" not in sys.warnoptions:
-        warnings.filters.remove(EVERYTHING)
+        warnings.filters.remove(EVERYTHING)  # type: ignore[attr-defined]
     for message in NOISE:
         warnings.filterwarnings("ignore", message=message)
 
 
-def _let_tensors_be_copied(module):
+def _let_tensors_be_copied(module: Any) -> None:
     """Give tensors the ``__copy__`` that matplotlib 3.11 needs and old Paddles lack.
 
     The book's cells hand tensors to ``plt.plot``; before Paddle 3.3 a tensor cannot be
@@ -36,7 +39,7 @@ def _let_tensors_be_copied(module):
     try:
         copy.copy(paddle.ones([1]))
     except TypeError:
-        paddle.Tensor.__copy__ = lambda tensor: tensor.clone()
+        paddle.Tensor.__copy__ = lambda tensor: tensor.clone()  # type: ignore[attr-defined]
 
 
 REPAIRS = (

@@ -1,6 +1,10 @@
 """Chapter 8: recurrent networks."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from .._paddle import paddle
 from ._table import EVERYWHERE, NUMPY_2_4, Repair, book, number
@@ -8,7 +12,9 @@ from ._table import EVERYWHERE, NUMPY_2_4, Repair, book, number
 nn = paddle.nn
 
 
-def predict_ch8(prefix, num_preds, net, vocab, device):
+def predict_ch8(
+    prefix: Sequence[str], num_preds: int, net: Any, vocab: Any, device: Any
+) -> str:
     """Return a text: ``prefix``, and the characters that the net takes to follow.
 
     Book: section 8.5.
@@ -30,7 +36,7 @@ def predict_ch8(prefix, num_preds, net, vocab, device):
     return "".join(vocab.to_tokens(indices))
 
 
-def grad_clipping(net, theta):
+def grad_clipping(net: Any, theta: float) -> None:
     """Scale the gradients so that their common norm is at most theta.
 
     Book: (8.5.3).
@@ -49,7 +55,15 @@ def grad_clipping(net, theta):
                 grad.set_value(grad * (theta / norm))
 
 
-def train_ch8(net, train_iter, vocab, lr, num_epochs, device, use_random_iter=False):
+def train_ch8(
+    net: Any,
+    train_iter: Iterable[Any],
+    vocab: Any,
+    lr: float,
+    num_epochs: int,
+    device: Any,
+    use_random_iter: bool = False,
+) -> None:
     """Train a language model on characters, and draw its perplexity.
 
     Book: section 8.5.
@@ -67,14 +81,15 @@ def train_ch8(net, train_iter, vocab, lr, num_epochs, device, use_random_iter=Fa
     animator = d2l.Animator(
         xlabel="epoch", ylabel="perplexity", legend=["train"], xlim=[10, num_epochs]
     )
+    updater: Any
     if isinstance(net, nn.Layer):
         updater = paddle.optimizer.SGD(float(lr), parameters=net.parameters())
     else:
 
-        def updater(batch_size):
+        def updater(batch_size: int) -> None:
             d2l.sgd(net.params, lr, batch_size)
 
-    def show(prefix):
+    def show(prefix: str) -> None:
         print(d2l.predict_ch8(prefix, 50, net, vocab, device))
 
     for epoch in range(1, num_epochs + 1):

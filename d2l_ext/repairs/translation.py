@@ -1,11 +1,16 @@
 """Chapter 9: sequences to sequences."""
 
+from __future__ import annotations
+
 import collections
 import math
+from collections.abc import Iterable
+from typing import Any
 
 from .. import _check
 from .._compat import keep_first
 from .._paddle import paddle
+from .._types import Lengths
 from ._table import EVERYWHERE, PADDLE_3, Repair, book, number
 
 nn = paddle.nn
@@ -20,7 +25,9 @@ WIDER = {
 }
 
 
-def sequence_mask(X, valid_len, value=0):
+def sequence_mask(
+    X: paddle.Tensor, valid_len: Lengths, value: float = 0
+) -> paddle.Tensor:
     """Return X with the elements from ``valid_len`` on set to ``value``.
 
     Book: section 9.7.
@@ -53,10 +60,12 @@ class MaskedSoftmaxCELoss(nn.CrossEntropyLoss):
     Book: section 9.7.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(reduction="none")
 
-    def forward(self, pred, label, valid_len):
+    def forward(  # type: ignore[override]  # the book's signature
+        self, pred: paddle.Tensor, label: paddle.Tensor, valid_len: Lengths
+    ) -> paddle.Tensor:
         """Return the mean loss (batch,).
 
         Args:
@@ -68,7 +77,14 @@ class MaskedSoftmaxCELoss(nn.CrossEntropyLoss):
         return sequence_mask(loss, valid_len).mean(axis=1)
 
 
-def train_seq2seq(net, data_iter, lr, num_epochs, tgt_vocab, device):
+def train_seq2seq(
+    net: paddle.nn.Layer,
+    data_iter: Iterable[Any],
+    lr: float,
+    num_epochs: int,
+    tgt_vocab: Any,
+    device: Any,
+) -> None:
     """Train an encoder and decoder with teacher forcing, and draw the loss.
 
     Book: section 9.7.
@@ -109,7 +125,7 @@ def train_seq2seq(net, data_iter, lr, num_epochs, tgt_vocab, device):
     )
 
 
-def bleu(pred_seq, label_seq, k):
+def bleu(pred_seq: str, label_seq: str, k: int) -> float:
     """Return how well a translation agrees with the right one, from 0 to 1.
 
     Book: (9.7.4). A prediction shorter than k has no n-grams of every length up to k:
@@ -128,7 +144,7 @@ def bleu(pred_seq, label_seq, k):
     return score
 
 
-def _n_grams(words, n):
+def _n_grams(words: list[str], n: int) -> collections.Counter[tuple[str, ...]]:
     return collections.Counter(zip(*(words[i:] for i in range(n))))
 
 
