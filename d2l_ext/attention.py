@@ -38,6 +38,12 @@ def masked_softmax(X: paddle.Tensor, valid_lens: ValidLens) -> paddle.Tensor:
         TypeError: X is not a floating point tensor, or valid_lens holds no numbers.
         ValueError: X has no axes, or not three and valid_lens is given; the shape of
             valid_lens fits neither form.
+
+    Examples:
+        Two keys are valid in the first row, none in the second:
+
+        >>> d2l_ext.masked_softmax(paddle.zeros([2, 1, 4]), [2, 0]).tolist()
+        [[[0.5, 0.5, 0.0, 0.0]], [[0.0, 0.0, 0.0, 0.0]]]
     """
     _check.float_tensor("X", X)
     if len(X.shape) == 0:
@@ -188,6 +194,17 @@ class AdditiveAttention(_Attention):
     Raises:
         TypeError, ValueError: a size is not a positive integer, or dropout is not a
             number from 0 to 1.
+
+    Examples:
+        >>> attention = d2l_ext.AdditiveAttention(
+        ...     key_size=2, query_size=5, num_hiddens=8, dropout=0
+        ... )
+        >>> queries, keys = paddle.ones([3, 1, 5]), paddle.ones([3, 4, 2])
+        >>> values = paddle.ones([3, 4, 7])
+        >>> tuple(attention(queries, keys, values, valid_lens=[4, 2, 1]).shape)
+        (3, 1, 7)
+        >>> tuple(attention.attention_weights.shape)
+        (3, 1, 4)
     """
 
     def __init__(
@@ -227,6 +244,16 @@ class AdditiveAttention(_Attention):
 
         Raises:
             TypeError, ValueError: an argument of another type or shape.
+
+        Examples:
+            Where all keys are alike, the output is the mean of the valid values:
+
+            >>> attention = d2l_ext.AdditiveAttention(2, 5, 8, dropout=0)
+            >>> queries, keys = paddle.ones([1, 1, 5]), paddle.ones([1, 3, 2])
+            >>> values = paddle.to_tensor([[[1.0], [2.0], [6.0]]])
+            >>> output = attention(queries, keys, values, valid_lens=[2])
+            >>> round(output.item(), 4)
+            1.5
         """
         _check_queries_keys_values(queries, keys, values)
         _check.axis("queries", queries, 2, "query_size", self.W_q.weight, 0)
@@ -258,6 +285,15 @@ class DotProductAttention(_Attention):
 
     Raises:
         TypeError, ValueError: dropout is not a number from 0 to 1.
+
+    Examples:
+        Each query gets the value of the key that points where it points:
+
+        >>> attention = d2l_ext.DotProductAttention(dropout=0)
+        >>> X = 100 * paddle.eye(3).unsqueeze(0)
+        >>> values = paddle.to_tensor([[[1.0], [2.0], [6.0]]])
+        >>> attention(X, X, values).flatten().tolist()
+        [1.0, 2.0, 6.0]
     """
 
     def __init__(self, dropout: float, **kwargs: Any) -> None:
@@ -284,6 +320,15 @@ class DotProductAttention(_Attention):
 
         Raises:
             TypeError, ValueError: an argument of another type or shape.
+
+        Examples:
+            The third query points to padding, and gets the mean of the valid values:
+
+            >>> attention = d2l_ext.DotProductAttention(dropout=0)
+            >>> X = 100 * paddle.eye(3).unsqueeze(0)
+            >>> values = paddle.to_tensor([[[1.0], [2.0], [6.0]]])
+            >>> attention(X, X, values, valid_lens=[2]).flatten().tolist()
+            [1.0, 2.0, 1.5]
         """
         _check_queries_keys_values(queries, keys, values)
         _check.axis("keys", keys, 2, "the size of a query", queries, 2)
@@ -323,6 +368,16 @@ class MultiHeadAttention(Layer):
         TypeError, ValueError: a size is not a positive integer, num_heads does not
             divide num_hiddens, dropout is not a number from 0 to 1, or bias is
             something else.
+
+    Examples:
+        Self-attention: three sequences of four tokens, two heads.
+
+        >>> attention = d2l_ext.MultiHeadAttention(6, 6, 6, 6, num_heads=2, dropout=0)
+        >>> X = paddle.ones([3, 4, 6])
+        >>> tuple(attention(X, X, X, valid_lens=[4, 2, 1]).shape)
+        (3, 4, 6)
+        >>> tuple(attention.attention.attention_weights.shape)
+        (6, 4, 4)
     """
 
     def __init__(
@@ -368,10 +423,21 @@ class MultiHeadAttention(Layer):
             valid_lens: as in :func:`masked_softmax`; the same for every head.
 
         Returns:
-            (batch, queries, num_hiddens).
+            (batch, queries, num_hiddens), in the dtype of queries.
 
         Raises:
             TypeError, ValueError: an argument of another type or shape.
+
+        Examples:
+            What stands in the padding does not matter, not even NaN:
+
+            >>> attention = d2l_ext.MultiHeadAttention(4, 4, 4, 4, 2, dropout=0)
+            >>> X = paddle.randn([1, 3, 4])
+            >>> padding = paddle.full([1, 1, 4], float("nan"))
+            >>> Z = paddle.concat([X[:, :2], padding], axis=1)
+            >>> output = [attention(X, K, K, valid_lens=[2]) for K in (X, Z)]
+            >>> paddle.allclose(*output).item()
+            True
         """
         _check_queries_keys_values(queries, keys, values)
         _check.axis("queries", queries, 2, "query_size", self.W_q.weight, 0)
@@ -419,7 +485,7 @@ def transpose_qkv(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     Book: section 10.5.
 
     Args:
-        X: tensor (batch, n, num_hiddens).
+        X: tensor (batch, n, num_hiddens) of any dtype.
         num_heads: number of heads; divides num_hiddens.
 
     Returns:
@@ -429,6 +495,11 @@ def transpose_qkv(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     Raises:
         TypeError, ValueError: X has not three axes, or num_heads does not divide
             num_hiddens.
+
+    Examples:
+        >>> X = paddle.to_tensor([[[0, 1, 2, 3], [4, 5, 6, 7]]])
+        >>> d2l_ext.transpose_qkv(X, num_heads=2).tolist()
+        [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]
     """
     _check.tensor("X", X, ("batch", "n", "num_hiddens"))
     num_heads = _check.positive_int("num_heads", num_heads)
@@ -446,7 +517,7 @@ def transpose_output(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     Book: section 10.5.
 
     Args:
-        X: tensor (batch * num_heads, n, d).
+        X: tensor (batch * num_heads, n, d) of any dtype.
         num_heads: number of heads.
 
     Returns:
@@ -455,6 +526,11 @@ def transpose_output(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     Raises:
         TypeError, ValueError: X has not three axes, or num_heads does not divide the
             first.
+
+    Examples:
+        >>> heads = paddle.to_tensor([[[0, 1], [4, 5]], [[2, 3], [6, 7]]])
+        >>> d2l_ext.transpose_output(heads, num_heads=2).tolist()
+        [[[0, 1, 2, 3], [4, 5, 6, 7]]]
     """
     _check.tensor("X", X, ("batch * num_heads", "n", "d"))
     num_heads = _check.positive_int("num_heads", num_heads)

@@ -48,10 +48,10 @@ def plot(
     Book: section 2.4.
 
     Args:
-        X, Y: the points. A curve is a tensor, NumPy array or list with one axis, or a
-            column (n, 1); several curves are a list of those, or the rows of an array
-            with two axes. One X serves all of Y. With X alone, its values are drawn
-            over 0, 1, ….
+        X, Y: the points, real numbers of any dtype. A curve is a tensor, NumPy array
+            or list with one axis, or a column (n, 1); several curves are a list of
+            those, or the rows of an array with two axes. One X serves all of Y. With X
+            alone, its values are drawn over 0, 1, ….
         xlabel, ylabel, xlim, ylim, xscale, yscale: as matplotlib has them.
         legend: a list with a text for each curve.
         fmts: matplotlib format strings, one for each curve; further curves get
@@ -63,9 +63,16 @@ def plot(
         The matplotlib axes; the figure is ``axes.figure``.
 
     Raises:
-        TypeError: X or Y does not hold numbers.
-        ValueError: X and Y differ in the number of curves or of points, or have more
-            than two axes.
+        TypeError: X or Y does not hold real numbers.
+        ValueError: X and Y differ in the number of curves or of points, or have no
+            axes or more than two.
+        TypeError, ValueError: another argument is nothing that matplotlib can use.
+
+    Examples:
+        >>> x = paddle.arange(0, 3, 0.1)
+        >>> axes = d2l_ext.plot(x, [x**2, 2 * x - 1], "x", legend=["f(x)", "tangent"])
+        >>> len(axes.lines), axes.get_xlabel()
+        (2, 'x')
     """
     curves = _pair(X, Y)
     fmts = FMTS if fmts is None else fmts
@@ -117,9 +124,9 @@ def show_heatmaps(
     Book: section 10.1.
 
     Args:
-        matrices: tensor or array (rows, columns, queries, keys), a panel for each row
-            and column; (columns, queries, keys) for one row of panels, or
-            (queries, keys) for one panel.
+        matrices: tensor, array or list of real numbers of any dtype, of shape (rows,
+            columns, queries, keys), a panel for each row and column; (columns,
+            queries, keys) for one row of panels, or (queries, keys) for one panel.
         xlabel, ylabel: texts below the lowest and beside the leftmost panels.
         titles: a list with a text for each column, or for each panel; it may be
             shorter.
@@ -130,9 +137,16 @@ def show_heatmaps(
         The matplotlib axes, a NumPy array (rows, columns).
 
     Raises:
-        TypeError: matrices does not hold numbers.
+        TypeError: matrices does not hold real numbers.
         ValueError: matrices is empty or has another number of axes, or there are more
             titles than panels.
+        TypeError, ValueError: titles, figsize or cmap is something else.
+
+    Examples:
+        >>> weights = paddle.eye(10).reshape([1, 1, 10, 10])
+        >>> axes = d2l_ext.show_heatmaps(weights, xlabel="Keys", ylabel="Queries")
+        >>> axes.shape, axes[0, 0].get_xlabel()
+        ((1, 1), 'Keys')
     """
     panels = _panels(matrices)
     rows, columns = panels.shape[:2]

@@ -50,6 +50,13 @@ class PositionalEncoding(Layer):
     Raises:
         TypeError, ValueError: num_hiddens or max_len is not a positive integer, or
             dropout is not a number from 0 to 1.
+
+    Examples:
+        How alike two encodings are depends on their distance, not on where they are:
+
+        >>> P = d2l_ext.PositionalEncoding(num_hiddens=4, dropout=0).P[0]
+        >>> [round((P[i] * P[i + 1]).sum().item(), 3) for i in (0, 10, 100)]
+        [1.54, 1.54, 1.54]
     """
 
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
@@ -75,6 +82,13 @@ class PositionalEncoding(Layer):
             TypeError: X is not a floating point tensor.
             ValueError: X has not three axes, its tokens are of another size, or there
                 are more of them than max_len.
+
+        Examples:
+            At position 0 all sines are 0, and all cosines 1:
+
+            >>> encoding = d2l_ext.PositionalEncoding(num_hiddens=4, dropout=0)
+            >>> encoding(paddle.zeros([1, 1, 4])).tolist()
+            [[[0.0, 1.0, 0.0, 1.0]]]
         """
         _check.float_tensor("X", X, ("batch", "n", "num_hiddens"))
         _check.axis("X", X, 2, "num_hiddens", self.P, 2)

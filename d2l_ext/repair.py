@@ -42,6 +42,12 @@ def patch_d2l() -> ModuleType:
             same name hides it.
         RuntimeError: this d2l lacks what is to be replaced, or its functions take
             other arguments; nothing is changed then.
+
+    Examples:
+        >>> d2l = d2l_ext.patch_d2l()
+        >>> X, lens = paddle.to_tensor([[1, 2, 3]]), paddle.to_tensor([2])
+        >>> d2l.sequence_mask(X, lens).tolist()
+        [[1, 2, 0]]
     """
     silent_before = "d2l.paddle" not in sys.modules and EVERYTHING in warnings.filters
     module = _import_d2l_paddle()
@@ -67,6 +73,12 @@ def d2l_repairs() -> Report:
         A list of rows: name, section of the book, what was wrong, on which versions,
         and how that is here: "repaired", "not needed", or "not repaired yet" where
         patch_d2l() has not been called.
+
+    Examples:
+        >>> d2l = d2l_ext.patch_d2l()
+        >>> rows = d2l_ext.d2l_repairs()
+        >>> [(row.name, row.here) for row in rows if row.section == "10.6"]
+        [('PositionalEncoding', 'repaired')]
     """
     done = "repaired" if _is_patched(sys.modules.get("d2l.paddle")) else NOT_YET
     return Report(
