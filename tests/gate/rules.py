@@ -16,7 +16,7 @@ IGNORE_TAG = "nbval-ignore-output"
 
 # The only tags a cell may carry. Of nbval's own there is one; the others either leave
 # the cell out or say what the strict mode does anyway.
-TAGS = {IGNORE_TAG, "readme-picture"}
+TAGS = {IGNORE_TAG, "readme-picture", "solution"}
 
 # What a cell's metadata may hold. All else is the mark of a machine or of a moment
 # (`execution`, `ExecuteTime`, `executionInfo`, …).

@@ -1,20 +1,15 @@
-"""The figures that the book draws by hand, drawn by code.
-
-Texts in figures are ASCII or mathematics: they show on a machine without Chinese
-fonts, too.
-"""
+"""Figure 10.6.1: a CNN, an RNN and self-attention over the same tokens."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._types import Array
-from .figures import use_crisp_png, without_echo
+from .._types import Array
+from ..figures import without_echo
+from ._style import INK, connect, new_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-INK, PALE, PATH = "#333333", "#c4c4c4", "#d62728"
 
 
 def sequence_models(num_tokens: int = 5, kernel_size: int = 3) -> Array:
@@ -31,16 +26,12 @@ def sequence_models(num_tokens: int = 5, kernel_size: int = 3) -> Array:
     Returns:
         The three matplotlib axes, a NumPy array.
     """
-    from matplotlib import pyplot as plt
-
-    use_crisp_png()
-    figure, axes = plt.subplots(1, 3, figsize=(9, 2.8))
+    figure, axes = new_panels(1, 3, figsize=(9, 2.8))
     _draw_cnn(axes[0], num_tokens, kernel_size)
     _draw_rnn(axes[1], num_tokens)
     _draw_self_attention(axes[2], num_tokens)
     for panel in axes:
         panel.set(xlim=(0.5, num_tokens + 0.5), ylim=(-0.4, 2.4))
-        panel.axis("off")
     figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.88, wspace=0.08)
     return without_echo(axes)
 
@@ -53,7 +44,7 @@ def _draw_cnn(panel: Axes, n: int, k: int) -> None:
         for start in range(1, n + 1):
             for end in range(max(1, start - half), min(n, start + half) + 1):
                 on_path = start in reached[layer] and end in reached[layer + 1]
-                _arrow(panel, (start, layer), (end, layer + 1), on_path)
+                connect(panel, (start, layer), (end, layer + 1), on_path)
     for layer, letter in enumerate("xhy"):
         _row_of_nodes(panel, letter, n, layer)
 
@@ -61,10 +52,10 @@ def _draw_cnn(panel: Axes, n: int, k: int) -> None:
 def _draw_rnn(panel: Axes, n: int) -> None:
     panel.set_title("RNN: $O(n)$")
     for t in range(1, n + 1):
-        _arrow(panel, (t, 0), (t, 1), t == 1)
-        _arrow(panel, (t, 1), (t, 2), t == n)
+        connect(panel, (t, 0), (t, 1), t == 1)
+        connect(panel, (t, 1), (t, 2), t == n)
         if t < n:
-            _arrow(panel, (t, 1), (t + 1, 1), True)
+            connect(panel, (t, 1), (t + 1, 1), True)
     for layer, letter in enumerate("xhy"):
         _row_of_nodes(panel, letter, n, layer)
 
@@ -73,20 +64,9 @@ def _draw_self_attention(panel: Axes, n: int) -> None:
     panel.set_title("Self-attention: $O(1)$")
     for start in range(1, n + 1):
         for end in range(1, n + 1):
-            _arrow(panel, (start, 0), (end, 2), (start, end) == (1, n))
+            connect(panel, (start, 0), (end, 2), (start, end) == (1, n))
     _row_of_nodes(panel, "x", n, 0)
     _row_of_nodes(panel, "y", n, 2)
-
-
-def _arrow(
-    panel: Axes, start: tuple[int, int], end: tuple[int, int], on_path: bool
-) -> None:
-    """Draw one connection; those on the red path lie over the others."""
-    style = {"arrowstyle": "-|>", "shrinkA": 10, "shrinkB": 10, "lw": 1}
-    if on_path:
-        style["lw"] = 2
-    style["color"] = PATH if on_path else PALE
-    panel.annotate("", xy=end, xytext=start, arrowprops=style, zorder=2 + on_path)
 
 
 def _row_of_nodes(panel: Axes, letter: str, n: int, layer: int) -> None:
