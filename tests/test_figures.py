@@ -1,5 +1,6 @@
 import base64
 import io
+import sys
 
 import matplotlib
 import numpy as np
@@ -95,6 +96,11 @@ class TestPlot:
         assert d2l_ext.plot([3, 4], axes=axes) is axes
         assert lines(axes) == [([0, 1], [3, 4])]
         assert len(plt.get_fignums()) == 1
+
+
+def test_figures_need_no_ipython(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", None)  # as if it were not installed
+    assert lines(d2l_ext.plot([3, 4])) == [([0, 1], [3, 4])]
 
 
 class TestShowHeatmaps:

@@ -27,6 +27,10 @@ def test_table_is_the_float64_formula_rounded_once(num_hiddens):
     assert np.abs(layer.P[0].numpy() - expected).max() <= 2**-25 + 1e-12
 
 
+def test_max_len_is_the_book_s_where_none_is_given():
+    assert tuple(d2l_ext.PositionalEncoding(2, 0).P.shape) == (1, 1000, 2)
+
+
 @pytest.mark.parametrize("n", [1, 13])
 def test_adds_the_first_rows(n):
     X = np.random.default_rng(0).normal(size=(3, n, 7)).astype("float32")
@@ -114,7 +118,7 @@ def call(layer, *shape, dtype="float32"):
 
 WRONG_CALLS = [
     (lambda: call(encoding(7, 3), 1, 5, 7), ValueError, r"X must have at most max_len \(3\) on axis 1, got 5 in shape \(1, 5, 7\)"),
-    (lambda: call(encoding(7, 1), 1, 5, 7), ValueError, r"X must have at most max_len \(1\) on axis 1"),
+    (lambda: call(encoding(7, 1), 1, 5, 7), ValueError, r"X must have at most max_len \(1\) on axis 1, got 5 in shape \(1, 5, 7\)"),
     (lambda: call(encoding(7), 2, 3, 1), ValueError, r"X must have num_hiddens \(7\) on axis 2, got 1 in shape \(2, 3, 1\)"),
     (lambda: call(encoding(1), 2, 3, 7), ValueError, r"X must have num_hiddens \(1\) on axis 2, got 7 in shape \(2, 3, 7\)"),
     (lambda: call(encoding(7), 3, 7), ValueError, r"X must have 3 axes \(batch, n, num_hiddens\), got shape \(3, 7\)"),
@@ -130,5 +134,5 @@ WRONG_CALLS = [
 
 @pytest.mark.parametrize("wrong, error, message", WRONG_CALLS)
 def test_wrong_calls_say_what_was_expected_and_what_came(wrong, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=f"^{message}$"):
         wrong()

@@ -150,11 +150,12 @@ def test_open_reads_texts_as_utf_8(tmp_path):
     (tmp_path / "labels.csv").write_bytes("id,label\n1,猫\n".encode())
     code = (
         "import d2l_ext; d2l = d2l_ext.patch_d2l()\n"
-        "print(ascii(d2l.read_csv_labels('labels.csv')))"
+        "print(ascii(d2l.read_csv_labels('labels.csv')))\n"
+        "print(d2l.open('labels.csv', 'rb').read()[-4:])"
     )
     ascii_system = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     output = in_new_process(code, tmp_path, **ascii_system)
-    assert output == "{'1': '\\u732b'}\n"
+    assert output == "{'1': '\\u732b'}\nb'\\xe7\\x8c\\xab\\n'\n"
 
 
 def save_image(path, color, size=(7, 5)):
@@ -272,6 +273,11 @@ def test_Animator_takes_tensors_and_any_number_of_curves(d2l):
     animator = d2l.Animator()
     animator.add(1, paddle.to_tensor(0.5))
     assert (animator.X, animator.Y) == ([[1]], [[0.5]])
+    animator.add(2, None)
+    assert (animator.X, animator.Y) == ([[1]], [[0.5]])
+    animator = d2l.Animator()
+    animator.add([2, 3], [5, 7])
+    assert points(animator.axes[0]) == [[[2, 5]], [[3, 7]]]
     animator = d2l.Animator(nrows=2, ncols=3)
     animator.add(1, range(5))
     assert len(animator.axes) == 6
@@ -333,12 +339,16 @@ def test_try_all_gpus_gives_a_list(d2l):
     assert len(devices) == max(1, paddle.device.cuda.device_count())
 
 
-@pytest.mark.parametrize("count", [1, 3, 7])
+@pytest.mark.parametrize("count", [1, 3, 11])
 def test_train_ch6(count, d2l, capsys):
     net = small_net()
     net[1].weight.set_value(paddle.full([6, 2], 9.0))
     data = batches(count)
     d2l.train_ch6(net, data, data, 2, 0, paddle.CPUPlace())
+    drawn = [2, 4, 6, 8, 10, 11] if count == 11 else range(1, count + 1)
+    train_loss, _, test_acc = d2l.plt.gca().lines
+    close(train_loss.get_xdata(), [e + i / count for e in range(2) for i in drawn])
+    close(test_acc.get_xdata(), [1, 2])
     # Xavier: uniform within sqrt(6 / (inputs + outputs)); a rate of 0 keeps it.
     weights = net[1].weight.numpy()
     assert abs(weights).max() <= math.sqrt(6 / 8) and weights.std() > 0.1
@@ -425,6 +435,37 @@ def test_train_ch8_with_an_integer_rate(kind, random_iter, d2l, capsys):
     d2l.train_ch8(*args, use_random_iter=random_iter)
     output = capsys.readouterr().out
     assert output.count("time traveller") >= 2 and "1e" not in output
+
+
+def test_train_ch8_of_a_model_from_scratch(d2l, capsys):
+    """A table of scores for the next letter; one step by hand."""
+    vocab = d2l.Vocab([[*"time traveller "]])
+    size, letters = len(vocab), vocab[list("time ")]
+
+    class Scores:
+        def __init__(self):
+            self.params = [paddle.zeros([size, size])]
+            self.params[0].stop_gradient = False
+
+        def begin_state(self, batch_size):
+            return (paddle.zeros([1]),)
+
+        def __call__(self, X, state):
+            return nn.functional.one_hot(X.T.reshape([-1]), size) @ self.params[
+                0
+            ], state
+
+    net = Scores()
+    pairs = list(zip(letters, letters[1:]))
+    batch = tuple(paddle.to_tensor([column]) for column in zip(*pairs))
+    d2l.train_ch8(net, [batch], vocab, 2, 1, paddle.CPUPlace())
+    gradient = np.zeros((size, size))
+    for x, y in pairs:  # the mean of softmax - one-hot; the softmax is 1 / size
+        gradient[x] += 1 / size / len(pairs)
+        gradient[x, y] -= 1 / len(pairs)
+    assert np.linalg.norm(gradient) < 1  # so it is not clipped
+    close(net.params[0], -2 * gradient)
+    assert f"perplexity {size}.0, " in capsys.readouterr().out
 
 
 def test_grad_clipping(d2l):
