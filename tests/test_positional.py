@@ -22,6 +22,7 @@ def test_values_that_others_published():
 def test_table_is_the_float64_formula_rounded_once(num_hiddens):
     layer = encoding(num_hiddens, 997)
     assert tuple(layer.P.shape) == (1, 997, num_hiddens)
+    assert layer.P.dtype == paddle.float32
     expected = reference.positional_encoding(997, num_hiddens)
     # Half a unit in the last place below 1 is 2**-25; libm may differ in float64.
     assert np.abs(layer.P[0].numpy() - expected).max() <= 2**-25 + 1e-12

@@ -24,7 +24,8 @@ from mutmut.mutation.pragma_handling import IgnoredCode
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "mutants"
-TESTS = ("positional", "attention", "layers", "chapter_10", "properties")
+# The fast ones first.
+TESTS = ("positional", "attention", "properties", "chapter_10", "layers")
 OPTIONS = ("-q", "-o", "addopts=", "-p", "no:cacheprovider")
 TIME_LIMIT = 300  # seconds for a mutant that makes a loop endless
 
