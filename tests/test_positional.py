@@ -94,6 +94,20 @@ def test_dropout_works_in_training_alone(dtype):
     assert output.dtype == X.dtype and 0.3 < dropped < 0.7
 
 
+def test_the_table_that_is_added_is_p():
+    layer = encoding(7, 13)
+    layer.P.set_value(paddle.full([1, 13, 7], 2.0))
+    assert (layer(paddle.ones([2, 11, 7])).numpy() == 3).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nothing_is_computed_in_a_wider_dtype(dtype):
+    layer, seen = encoding(7, 13), []
+    layer.dropout.register_forward_pre_hook(lambda _, given: seen.extend(given))
+    layer(paddle.ones([2, 11, 7], dtype))
+    assert [tensor.dtype for tensor in seen] == [getattr(paddle, dtype)]
+
+
 def test_checkpoint_does_not_depend_on_max_len():
     short, long = encoding(4, 10), encoding(4, 20)
     assert list(short.state_dict()) == []

@@ -10,11 +10,11 @@ Mutants that no test notices are printed, and are in build/mutants/survivors.txt
 """
 
 import difflib
+import gc
 import os
 import shutil
 import signal
 import sys
-import time
 from pathlib import Path
 
 import libcst
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "mutants"
 # The fast ones first.
 TESTS = ("positional", "attention", "properties", "chapter_10", "layers")
-OPTIONS = ("-q", "-o", "addopts=", "-p", "no:cacheprovider")
+OPTIONS = ("-q", "-o", "addopts=", "-p", "no:cacheprovider", "--tb=native")
 TIME_LIMIT = 300  # seconds for a mutant that makes a loop endless
 
 
@@ -101,7 +101,9 @@ def run_tests(package, tests):
 
 def main(paths):
     # What takes long to import is imported once, and d2l_ext by each fork anew.
+    import matplotlib.pyplot  # noqa: F401
     import paddle  # noqa: F401
+    import psutil  # noqa: F401
     import pytest
 
     os.chdir(ROOT)
@@ -109,20 +111,18 @@ def main(paths):
     sys.pycache_prefix = str(OUT / "pycache")
     OUT.mkdir(parents=True, exist_ok=True)
     pytest.main([*OPTIONS, "tests/gate"])  # for its plug-ins
-    import hypothesis  # noqa: F401
+    import hypothesis.strategies  # noqa: F401
 
     assert "d2l_ext" not in sys.modules
+    gc.freeze()  # a collection in the fork would copy all of this process
     if not survives("__init__.py", Path("d2l_ext/__init__.py").read_text()):
         sys.exit(f"the tests fail without any change: see {OUT / 'log.txt'}")
     tried, survivors = 0, []
-    begin = time.time()
     for path in map(Path, paths):
         source = path.read_text().splitlines()
         tests = sorted(TESTS, key=lambda name: name != path.stem)  # its own first
         for line, text in mutants(path):
             tried += 1
-            if tried % 20 == 0:
-                print(tried, time.time() - begin, flush=True)
             if survives(path.name, text, tests):
                 diff = difflib.unified_diff(source, text.splitlines(), n=0, lineterm="")
                 survivors.append(f"{path}:{line}\n" + "\n".join(list(diff)[3:]) + "\n")
