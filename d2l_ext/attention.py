@@ -147,7 +147,7 @@ class _Attention(Layer):
         dtype = values.dtype
         if valid_lens is not None:
             valid_lens = _check.lengths(valid_lens, queries)
-        if _check.is_empty(queries, keys, values):
+        if _check.is_empty(queries, values):  # keys are, where values are
             return self._attend_to_nothing(queries, keys, values)
         if valid_lens is not None:
             keys, values = (_without_padding(t, valid_lens) for t in (keys, values))

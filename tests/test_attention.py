@@ -195,6 +195,14 @@ class TestDotProductAttention:
         assert (K.grad.numpy()[1, 3:] == 0).all()
         assert (V.grad.numpy()[0] == 0).all()
 
+    def test_keys_that_are_padding_for_every_query_may_hold_anything(self):
+        arrays = inputs(key_size=QUERY_SIZE)
+        layer = d2l_ext.DotProductAttention(0)
+        expected = reference.dot_product_attention(*arrays, LENS_2D)[0]
+        for array in arrays[1:]:
+            array[1, 4] = np.nan  # the second example's longest length is 4
+        close(layer(*tensors(arrays), LENS_2D), expected)
+
 
 class TestAdditiveAttention:
     @pytest.mark.parametrize("lens", [None, LENS_1D, LENS_2D])
@@ -356,6 +364,16 @@ def test_nothing_to_attend_to_gives_zero_or_nothing(
     assert (output.numpy() == 0).all()
     weights = getattr(layer, "attention", layer).attention_weights
     assert tuple(weights.shape) == (heads * batch, queries, keys)
+
+
+@pytest.mark.parametrize("keys, value_size", [(0, 13), (5, 0)])
+def test_nothing_of_double_precision(keys, value_size):
+    layer = d2l_ext.DotProductAttention(0)
+    sizes = [(2, 3, 7), (2, keys, 7), (2, keys, value_size)]
+    output = layer(*[paddle.ones(size, "float64") for size in sizes], [1, 2])
+    assert tuple(output.shape) == (2, 3, value_size)
+    assert tuple(layer.attention_weights.shape) == (2, 3, keys)
+    assert output.dtype == layer.attention_weights.dtype == paddle.float64
 
 
 class TestTransposes:

@@ -77,7 +77,8 @@ class TestWarnings:
         patch = "d2l_ext.patch_d2l()\n"
         for code in (off + patch, patch + off + patch):
             assert run(code + self.SHOUT, tmp_path) == ""
-        assert run(patch + self.SHOUT, tmp_path, "-W", "ignore") == ""
+        for code in (patch, "from d2l import paddle\n" + patch):
+            assert run(code + self.SHOUT, tmp_path, "-W", "ignore") == ""
 
 
 class TestUnknownD2l:
