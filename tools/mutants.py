@@ -25,7 +25,7 @@ from mutmut.mutation.pragma_handling import IgnoredCode
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "mutants"
 # The fast ones first.
-TESTS = ("positional", "attention", "properties", "chapter_10", "layers")
+TESTS = ("positional", "attention", "wrong_calls", "properties", "chapter_10", "layers")
 OPTIONS = ("-q", "-o", "addopts=", "-p", "no:cacheprovider", "--tb=native")
 TIME_LIMIT = 300  # seconds for a mutant that makes a loop endless
 
