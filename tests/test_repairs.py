@@ -141,6 +141,14 @@ def test_download_of_something_else_leaves_the_folder(
     assert kept == ({"data.txt": before} if before else {})
 
 
+@pytest.mark.parametrize("sha1", ["12ab" * 13, None])
+def test_download_does_not_compare_what_is_no_sum(sha1, d2l, server, tmp_path):
+    # The sums in the book's cell for BERT are too long to be one.
+    d2l.DATA_HUB["data"] = (d2l.DATA_HUB["data"][0], sha1)
+    with open(d2l.download("data", str(tmp_path))) as file:
+        assert file.read() == "one two"
+
+
 def test_download_of_an_unknown_name(d2l, tmp_path):
     with pytest.raises((ValueError, AssertionError), match="nothing"):
         d2l.download("nothing", str(tmp_path))
@@ -203,7 +211,15 @@ def test_read_voc_images(d2l, tmp_path, monkeypatch):
     assert (y == 1).all()  # (128, 0, 0) is the aeroplane
 
 
-# Chapters 3 and 6 -------------------------------------------------------------------
+# Chapters 2, 3 and 6 ----------------------------------------------------------------
+
+
+def test_size_divides_floats(d2l):
+    # As in section 13.12, where the size of a layer's output is shared among channels.
+    x = paddle.ones([1, 2, 3, 5])
+    assert d2l.size(x) == 30
+    gram = paddle.full([2, 2], 30.0) / (2 * (d2l.size(x) // 2))
+    assert gram.tolist() == [[1, 1], [1, 1]]
 
 
 def test_squared_loss_of_integer_labels(d2l):
