@@ -211,6 +211,19 @@ def test_read_voc_images(d2l, tmp_path, monkeypatch):
     assert (y == 1).all()  # (128, 0, 0) is the aeroplane
 
 
+def test_batchify(d2l):
+    data = [(7, [2, 3], [5, 6, 8]), (9, [4], [1, 5])]
+    centers, words, masks, labels = d2l.batchify(data)
+    assert centers.tolist() == [[7], [9]]
+    assert words.tolist() == [[2, 3, 5, 6, 8], [4, 1, 5, 0, 0]]
+    assert masks.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
+    assert labels.tolist() == [[1, 1, 0, 0, 0], [1, 0, 0, 0, 0]]
+    assert {x.dtype for x in (centers, words, labels)} == {paddle.int64}
+    # Section 14.4 shares out a mean over 5 columns among the real ones.
+    loss = paddle.ones([2], dtype="float32") / masks.sum(axis=1) * masks.shape[1]
+    close(loss, [1, 5 / 3])
+
+
 # Chapters 2, 3 and 6 ----------------------------------------------------------------
 
 
@@ -608,6 +621,43 @@ def test_train_concise_ch11(batch_size, d2l, capsys):
     # The sum of five weights of N(0, 0.01), times 100, squared and halved: 2.5 on
     # average, and all but never above 60. Weights of Paddle's own give thousands.
     assert 0 <= loss < 60
+
+
+def gradient_descent(params, states, hyperparams):
+    """As the optimisers of the book are: the gradients are set to zero in place."""
+    for p in params:
+        with paddle.no_grad():
+            p[:] -= hyperparams["lr"] * p.grad
+        p.grad.zero_()
+        states.append(p.tolist())
+    return params
+
+
+@pytest.mark.parametrize("batch_size, drawn", [(100, 2), (7, 0)])
+def test_train_ch11_by_numpy(batch_size, drawn, d2l, capsys):
+    X = np.array([[1.0, 2, 3], [-1, 1, 0]], "float32").repeat(batch_size // 2 + 1, 0)
+    X = X[:batch_size]
+    y = X @ np.array([0.5, -1, 0.25], "float32") + 2
+    data = [(paddle.to_tensor(X), paddle.to_tensor(y))]
+    states = []
+    times, losses = d2l.train_ch11(gradient_descent, states, {"lr": 0.1}, data, 3, 4)
+    # The first step is from what it draws, which is near 0; the others follow from it.
+    w, b = np.array(states[0]), np.array(states[1])
+    close(w, 0.1 * (X * y[:, None]).mean(0)[:, None], atol=0.1)
+    expected = []
+    for step in range(1, 4):
+        if step * batch_size % 200 == 0:
+            expected.append(((X @ w + b - y[:, None]) ** 2).mean() / 2)
+        error = X @ w + b - y[:, None]
+        w, b = w - 0.1 * (X * error).mean(0)[:, None], b - 0.1 * error.mean()
+        close(states[2 * step], w, rtol=1e-4)
+        close(states[2 * step + 1], b, rtol=1e-4)
+    last = ((X @ w + b - y[:, None]) ** 2).mean() / 2
+    if drawn:
+        expected.append(last)
+    close(losses, expected, rtol=1e-4)
+    assert len(times) == drawn and sorted(times) == times
+    assert f"loss: {last:.3f}, " in capsys.readouterr().out
 
 
 # Chapter 13 -------------------------------------------------------------------------

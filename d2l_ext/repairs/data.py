@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from .._paddle import paddle
-from ._table import EVERYWHERE, Repair, Where, book
+from ._table import EVERYWHERE, PADDLE_3, Repair, Where, book
 
 CACHE = os.path.join("..", "data")
 SHA1 = re.compile("[0-9a-f]{40}")
@@ -136,6 +136,37 @@ def read_voc_images(voc_dir, is_train=True):
     return read("JPEGImages", ".jpg"), read("SegmentationClass", ".png")
 
 
+def batchify(data):
+    """Return a batch of the skip-gram model, of as many columns as the longest needs.
+
+    Book: section 14.3.
+
+    Args:
+        data: for each word its index, and lists of the indices of the words around it
+            and of words drawn as noise.
+
+    Returns:
+        Four tensors: the words (batch, 1), int64; and, each (batch, longest), the words
+        around them and the noise, int64, filled up with 0; 1 for those and 0 for what
+        was filled up, float32, as losses are weighted by it; and 1 for the words
+        around, else 0, int64.
+    """
+    centers, contexts, negatives = zip(*data)
+    longest = max(len(c) + len(n) for c, n in zip(contexts, negatives))
+
+    def padded(rows, dtype):
+        rows = [row + [0] * (longest - len(row)) for row in rows]
+        return paddle.to_tensor(rows, dtype=dtype)
+
+    words = [[*c, *n] for c, n in zip(contexts, negatives)]
+    return (
+        paddle.to_tensor(centers, dtype="int64").reshape([-1, 1]),
+        padded(words, "int64"),
+        padded([[1] * len(row) for row in words], "float32"),
+        padded([[1] * len(c) for c in contexts], "int64"),
+    )
+
+
 NO_OPENCV = Where("without opencv-python", importlib.util.find_spec("cv2") is None)
 NOT_UTF8 = Where(
     "Windows, and others whose texts are not UTF-8",
@@ -178,5 +209,12 @@ REPAIRS = (
         "Needs opencv-python, which d2l does not ask for.",
         NO_OPENCV,
         read_voc_images,
+    ),
+    Repair(
+        "batchify",
+        "14.3",
+        "Gives masks of integers, by which a loss cannot be divided.",
+        PADDLE_3,
+        batchify,
     ),
 )
