@@ -771,6 +771,24 @@ def test_multibox_detection(which, threshold, classes, confidences, d2l):
     assert (probs.numpy() == before).all()
 
 
+# Chapter 14 -------------------------------------------------------------------------
+
+
+def test_MultiHeadAttention_takes_one_length_for_a_batch_of_one(d2l):
+    encoder = d2l.BERTEncoder(
+        11, 4, [4], 4, 7, 2, 1, 0.0, key_size=4, query_size=4, value_size=4
+    )
+    tokens = paddle.to_tensor([[3, 1, 4, 1, 5]])
+    expected = encoder(tokens, paddle.zeros_like(tokens), paddle.to_tensor([3]))
+    encoded = encoder(tokens, paddle.zeros_like(tokens), paddle.to_tensor(3))
+    close(encoded, expected)
+    weights = encoder.blks[0].attention.attention.attention_weights
+    assert (weights[:, :, 3:] == 0).all() and (weights[:, :, :3] > 0).all()
+    X = paddle.ones([2, 3, 5])
+    with pytest.raises(ValueError, match=r"valid_lens must be of shape .*, got \(\)"):
+        d2l.masked_softmax(X, paddle.to_tensor(2))
+
+
 # The report -------------------------------------------------------------------------
 
 

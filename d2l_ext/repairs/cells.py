@@ -115,12 +115,12 @@ CELLS = (
         "",
     ),
     Cell(
-        "d2l.masked_softmax(X, lens.squeeze())",
-        "d2l.masked_softmax(X, lens.reshape([-1]))",
-        "For a batch of one, squeeze() takes away the axis of the batch, too.",
+        "paddle.stack([lens[0], lens[1]]).squeeze(1)",
+        "paddle.stack([lens[0], lens[1]]).reshape([-1])",
+        "An element of a tensor has no axes, so a batch of elements has but one. The "
+        "same holds for batches of a DataLoader.",
         EVERYWHERE,
-        "import d2l_ext; d2l = d2l_ext.patch_d2l()\n"
-        "X = paddle.zeros([1, 2, 4]); lens = paddle.to_tensor([[3]])",
+        "lens = paddle.to_tensor([3, 5])",
     ),
     Cell(
         "data.fillna(data.mean())",
