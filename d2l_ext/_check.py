@@ -180,10 +180,13 @@ def is_empty(*values: paddle.Tensor) -> bool:
 def lengths(valid_lens: Lengths, queries: paddle.Tensor) -> paddle.Tensor:
     """Return ``valid_lens`` as a tensor (batch,) or (batch, queries), int64 or float64.
 
-    Those are the first two sizes of the tensor ``queries``.
+    Those are the first two sizes of the tensor ``queries``. One number for a batch of
+    one will do: the book encodes single sentences so.
     """
     lens = _wide("valid_lens", valid_lens)
     shape, (batch, num_queries) = tuple(lens.shape), queries.shape[:2]
+    if shape == () and same(batch, 1):
+        return lens.reshape([1])
     fits = len(shape) in (1, 2) and all(map(same, shape, (batch, num_queries)))
     if not fits:
         raise ValueError(

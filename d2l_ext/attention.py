@@ -147,7 +147,7 @@ class _Attention(Layer):
         dtype = values.dtype
         if valid_lens is not None:
             valid_lens = _check.lengths(valid_lens, queries)
-        if _check.is_empty(queries, keys, values):
+        if _check.is_empty(queries, values):  # keys are, where values are
             return self._attend_to_nothing(queries, keys, values)
         if valid_lens is not None:
             keys, values = (_without_padding(t, valid_lens) for t in (keys, values))
@@ -398,14 +398,13 @@ class MultiHeadAttention(Layer):
         bias = _check.bias("bias", bias)
         self.attention = DotProductAttention(dropout)
 
-        def linear(name: str, size: int) -> nn.Linear:
-            size = _check.positive_int(name, size)
+        def linear(size: int) -> nn.Linear:
             return nn.Linear(size, num_hiddens, bias_attr=bias)
 
-        self.W_q = linear("query_size", query_size)
-        self.W_k = linear("key_size", key_size)
-        self.W_v = linear("value_size", value_size)
-        self.W_o = linear("num_hiddens", num_hiddens)
+        self.W_q = linear(_check.positive_int("query_size", query_size))
+        self.W_k = linear(_check.positive_int("key_size", key_size))
+        self.W_v = linear(_check.positive_int("value_size", value_size))
+        self.W_o = linear(num_hiddens)
 
     def forward(
         self,

@@ -100,8 +100,8 @@ class PositionalEncoding(Layer):
         return self.dropout(tokens + rows).astype(X.dtype)
 
     def _rows(self, n: int, dtype: paddle.dtype) -> paddle.Tensor:
-        """The first n rows in ``dtype``; from a new table where P is too coarse."""
+        """The first n rows; from a new table where P is too coarse for ``dtype``."""
         P = self.P
         if BINARY_DIGITS[dtype] > min(BINARY_DIGITS[P.dtype], self._digits):
             P = paddle.to_tensor(position_table(*P.shape[1:])[None])
-        return P[:, :n, :].astype(dtype)
+        return P[:, :n, :]

@@ -1,5 +1,6 @@
 import base64
 import io
+import sys
 
 import matplotlib
 import numpy as np
@@ -95,6 +96,11 @@ class TestPlot:
         assert d2l_ext.plot([3, 4], axes=axes) is axes
         assert lines(axes) == [([0, 1], [3, 4])]
         assert len(plt.get_fignums()) == 1
+
+
+def test_figures_need_no_ipython(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", None)  # as if it were not installed
+    assert lines(d2l_ext.plot([3, 4])) == [([0, 1], [3, 4])]
 
 
 class TestShowHeatmaps:
@@ -209,3 +215,15 @@ def test_notebook_shows_each_figure_once_sharp_and_prints_nothing():
     picture = outputs[1][0]
     png = Image.open(io.BytesIO(base64.b64decode(picture.data["image/png"])))
     assert abs(png.width - 2 * picture.metadata["image/png"]["width"]) <= 1
+
+
+def test_figure_comes_with_its_cell_where_nothing_shows_figures_yet():
+    """As in a new kernel with matplotlib 3.8."""
+    outputs = run_cells(
+        "import d2l_ext\nfrom matplotlib import pyplot",
+        "from matplotlib_inline.backend_inline import flush_figures\n"
+        "get_ipython().events.unregister('post_execute', flush_figures)",
+        "d2l_ext.plot([1, 2])",
+        "1 + 1",
+    )
+    assert [len(pictures(cell)) for cell in outputs] == [0, 0, 1, 0]

@@ -74,6 +74,13 @@ def test_deepcopy(X, then):
     assert twin.attention.W_q.weight is not net.attention.W_q.weight
 
 
+def test_deepcopy_before_the_first_call(X):
+    net = Net()
+    twin = copy.deepcopy(net)
+    assert twin.attention.attention.attention_weights is None
+    assert (twin(X, LENS).numpy() == net(X, LENS).numpy()).all()
+
+
 @pytest.mark.parametrize("then", AFTER)
 def test_pickle(X, then):
     net = called(Net(), X, then)

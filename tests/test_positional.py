@@ -22,9 +22,14 @@ def test_values_that_others_published():
 def test_table_is_the_float64_formula_rounded_once(num_hiddens):
     layer = encoding(num_hiddens, 997)
     assert tuple(layer.P.shape) == (1, 997, num_hiddens)
+    assert layer.P.dtype == paddle.float32
     expected = reference.positional_encoding(997, num_hiddens)
     # Half a unit in the last place below 1 is 2**-25; libm may differ in float64.
     assert np.abs(layer.P[0].numpy() - expected).max() <= 2**-25 + 1e-12
+
+
+def test_max_len_is_the_book_s_where_none_is_given():
+    assert tuple(d2l_ext.PositionalEncoding(2, 0).P.shape) == (1, 1000, 2)
 
 
 @pytest.mark.parametrize("n", [1, 13])
@@ -89,6 +94,20 @@ def test_dropout_works_in_training_alone(dtype):
     assert output.dtype == X.dtype and 0.3 < dropped < 0.7
 
 
+def test_the_table_that_is_added_is_p():
+    layer = encoding(7, 13)
+    layer.P.set_value(paddle.full([1, 13, 7], 2.0))
+    assert (layer(paddle.ones([2, 11, 7])).numpy() == 3).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nothing_is_computed_in_a_wider_dtype(dtype):
+    layer, seen = encoding(7, 13), []
+    layer.dropout.register_forward_pre_hook(lambda _, given: seen.extend(given))
+    layer(paddle.ones([2, 11, 7], dtype))
+    assert [tensor.dtype for tensor in seen] == [getattr(paddle, dtype)]
+
+
 def test_checkpoint_does_not_depend_on_max_len():
     short, long = encoding(4, 10), encoding(4, 20)
     assert list(short.state_dict()) == []
@@ -114,7 +133,7 @@ def call(layer, *shape, dtype="float32"):
 
 WRONG_CALLS = [
     (lambda: call(encoding(7, 3), 1, 5, 7), ValueError, r"X must have at most max_len \(3\) on axis 1, got 5 in shape \(1, 5, 7\)"),
-    (lambda: call(encoding(7, 1), 1, 5, 7), ValueError, r"X must have at most max_len \(1\) on axis 1"),
+    (lambda: call(encoding(7, 1), 1, 5, 7), ValueError, r"X must have at most max_len \(1\) on axis 1, got 5 in shape \(1, 5, 7\)"),
     (lambda: call(encoding(7), 2, 3, 1), ValueError, r"X must have num_hiddens \(7\) on axis 2, got 1 in shape \(2, 3, 1\)"),
     (lambda: call(encoding(1), 2, 3, 7), ValueError, r"X must have num_hiddens \(1\) on axis 2, got 7 in shape \(2, 3, 7\)"),
     (lambda: call(encoding(7), 3, 7), ValueError, r"X must have 3 axes \(batch, n, num_hiddens\), got shape \(3, 7\)"),
@@ -130,5 +149,5 @@ WRONG_CALLS = [
 
 @pytest.mark.parametrize("wrong, error, message", WRONG_CALLS)
 def test_wrong_calls_say_what_was_expected_and_what_came(wrong, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=f"^{message}$"):
         wrong()

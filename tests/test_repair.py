@@ -77,7 +77,8 @@ class TestWarnings:
         patch = "d2l_ext.patch_d2l()\n"
         for code in (off + patch, patch + off + patch):
             assert run(code + self.SHOUT, tmp_path) == ""
-        assert run(patch + self.SHOUT, tmp_path, "-W", "ignore") == ""
+        for code in (patch, "from d2l import paddle\n" + patch):
+            assert run(code + self.SHOUT, tmp_path, "-W", "ignore") == ""
 
 
 class TestUnknownD2l:
@@ -139,6 +140,14 @@ class TestUnknownD2l:
         )
         message = "d2l needs pandas, which is not installed: install it with pip\n"
         assert run(code, tmp_path) == message
+
+    def test_what_the_package_itself_needs_is_named(self, monkeypatch, tmp_path):
+        (tmp_path / "d2l").mkdir()
+        (tmp_path / "d2l" / "__init__.py").write_text("import needed_by_d2l\n")
+        self.import_from(monkeypatch, tmp_path)
+        with pytest.raises(ModuleNotFoundError, match="needed_by_d2l") as caught:
+            d2l_ext.patch_d2l()
+        assert caught.value.name == "needed_by_d2l"
 
     def test_release_without_paddle(self, d2l, monkeypatch, tmp_path):
         (tmp_path / "d2l").mkdir()

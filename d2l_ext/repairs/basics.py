@@ -1,4 +1,4 @@
-"""Chapters 3 and 6: losses, counts, figures and the first convolution."""
+"""Chapters 2, 3 and 6: counts, losses, figures and the first convolution."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ CLOTHES = (
     "bag",
     "ankle boot",
 )
+
+
+def size(x: paddle.Tensor) -> int:
+    """Return how many elements a tensor has, as an int.
+
+    Book: section 2.1.
+    """
+    return int(x.numel())
 
 
 def squared_loss(y_hat: paddle.Tensor, y: paddle.Tensor) -> paddle.Tensor:
@@ -244,6 +252,14 @@ REPAIRS = (
         "Fails on a column of labels, as the data set has them; predict_ch3 with it.",
         NUMPY_2_4,
         get_fashion_mnist_labels,
+    ),
+    Repair(
+        "size",
+        "2.1",
+        "Gives a tensor of integers, by which floats cannot be divided once it went "
+        "through // (Paddle makes an axis there).",
+        PADDLE_3,
+        size,
     ),
     Repair(
         "squared_loss",

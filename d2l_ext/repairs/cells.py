@@ -3,13 +3,16 @@
 Nothing in Paddle is replaced for these.
 """
 
+from importlib.metadata import version
 from typing import NamedTuple
 
 from .._paddle import paddle
 from ._table import EVERYWHERE, NUMPY_2_4, PADDLE_3, Where
+from .data import NO_OPENCV
 
 # pandas is only needed by d2l, so it is not imported to look.
 PANDAS = Where("pandas from 2", True)
+PANDAS_3 = Where("pandas from 3", int(version("pandas").split(".")[0]) >= 3)
 NO_GPU = Where("without a GPU", paddle.device.cuda.device_count() == 0)
 
 
@@ -65,6 +68,14 @@ CELLS = (
         LINEAR,
     ),
     Cell(
+        "paddle.zeros(net.bias)",
+        "nn.initializer.Constant(0.0)(net.bias)",
+        "zeros makes a new tensor of a shape; a parameter is no shape, and would keep "
+        "its values.",
+        EVERYWHERE,
+        LINEAR,
+    ),
+    Cell(
         "nn.initializer.XavierUniform(net.weight)",
         "nn.initializer.XavierUniform()(net.weight)",
         "No error, and no effect: the initializer is made and never applied. The same "
@@ -98,24 +109,31 @@ CELLS = (
     Cell(
         "paddle.ones([2]) * paddle.arange(2)",
         "paddle.ones([2]) * paddle.arange(2).astype('float32')",
-        "Tensors of floats and of integers are no longer brought together, neither in "
-        "arithmetic nor in comparisons.",
+        "Tensors of floats and of integers or bools are no longer brought together, "
+        "neither in arithmetic nor in comparisons.",
         PADDLE_3,
         "",
     ),
     Cell(
-        "d2l.masked_softmax(X, lens.squeeze())",
-        "d2l.masked_softmax(X, lens.reshape([-1]))",
-        "For a batch of one, squeeze() takes away the axis of the batch, too.",
+        "paddle.stack([lens[0], lens[1]]).squeeze(1)",
+        "paddle.stack([lens[0], lens[1]]).reshape([-1])",
+        "An element of a tensor has no axes, so a batch of elements has but one. The "
+        "same holds for batches of a DataLoader.",
         EVERYWHERE,
-        "import d2l_ext; d2l = d2l_ext.patch_d2l()\n"
-        "X = paddle.zeros([1, 2, 4]); lens = paddle.to_tensor([[3]])",
+        "lens = paddle.to_tensor([3, 5])",
     ),
     Cell(
         "data.fillna(data.mean())",
         "data.fillna(data.mean(numeric_only=True))",
         "Columns of texts have no mean, and are no longer left out silently.",
         PANDAS,
+        TABLE,
+    ),
+    Cell(
+        "data[data.dtypes[data.dtypes != 'object'].index].mean()",
+        "data[data.select_dtypes('number').columns].mean()",
+        "Columns of texts are of a type of their own and no longer objects.",
+        PANDAS_3,
         TABLE,
     ),
     Cell(
@@ -132,5 +150,28 @@ CELLS = (
         "paddle.set_device('gpu:0'); a second GPU cannot be had at all.",
         NO_GPU,
         "import d2l_ext; d2l = d2l_ext.patch_d2l()",
+    ),
+    Cell(
+        "paddle.set_device('gpu:' + str(paddle.ones([1]).place)[-2])",
+        "paddle.set_device(str(paddle.ones([1]).place)[6:-1])",
+        "On a CPU, this asks for the GPU named 'gpu:u'.",
+        NO_GPU,
+        "",
+    ),
+    Cell(
+        "paddle.device.cuda.synchronize()",
+        "if paddle.device.cuda.device_count(): paddle.device.cuda.synchronize()",
+        "There is nothing to wait for: a CPU computes at once.",
+        NO_GPU,
+        "",
+    ),
+    Cell(
+        "paddle.vision.image_load(path, backend='cv2')[..., ::-1]",
+        "np.array(Image.open(path).convert('RGB'))",
+        "Needs opencv-python, for which neither Paddle nor d2l asks; with it, the cell "
+        "runs as it is.",
+        NO_OPENCV,
+        "import numpy as np, matplotlib; from PIL import Image\n"
+        "path = matplotlib.get_data_path() + '/images/home.png'",
     ),
 )

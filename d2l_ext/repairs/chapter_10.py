@@ -15,7 +15,8 @@ REPAIRS = (
         Repair(
             layer.__name__,
             section,
-            "Shapes that do not fit broadcast silently; weights are kept as a buffer.",
+            "Shapes that do not fit broadcast silently; weights are kept as a buffer; "
+            "fails on a length without axes for a batch of one.",
             EVERYWHERE,
             layer,
         )

@@ -7,15 +7,18 @@ import hashlib
 import importlib.util
 import locale
 import os
+import re
+from collections.abc import Iterable
 from typing import IO, Any
 
 import numpy as np
 
 from .._paddle import paddle
 from .._types import Array
-from ._table import EVERYWHERE, Repair, Where, book
+from ._table import EVERYWHERE, PADDLE_3, Repair, Where, book
 
 CACHE = os.path.join("..", "data")
+SHA1 = re.compile("[0-9a-f]{40}")
 
 
 def get_dataloader_workers() -> int:
@@ -34,7 +37,7 @@ def download(name: str, cache_dir: str = CACHE) -> str:
     Args:
         name: a key of ``d2l.DATA_HUB``, which gives an address and a SHA-1 sum.
         cache_dir: the folder of the files. A file that is there and has the sum is not
-            loaded again.
+            loaded again. What is no SHA-1 sum is not compared.
 
     Raises:
         ValueError: there is no such name, or what came has another sum.
@@ -45,6 +48,8 @@ def download(name: str, cache_dir: str = CACHE) -> str:
     if name not in d2l.DATA_HUB:
         raise ValueError(f"{name!r} is not in DATA_HUB, which has {list(d2l.DATA_HUB)}")
     url, sha1 = d2l.DATA_HUB[name]
+    if sha1 is not None and not SHA1.fullmatch(sha1):
+        sha1 = None  # as the book has it for BERT: nothing can have this sum
     path = os.path.join(cache_dir, url.split("/")[-1])
     if os.path.exists(path) and _sha1(path) == sha1:
         return path
@@ -145,6 +150,39 @@ def read_voc_images(
     return read("JPEGImages", ".jpg"), read("SegmentationClass", ".png")
 
 
+def batchify(
+    data: Iterable[tuple[int, list[int], list[int]]],
+) -> tuple[paddle.Tensor, ...]:
+    """Return a batch of the skip-gram model, of as many columns as the longest needs.
+
+    Book: section 14.3.
+
+    Args:
+        data: for each word its index, and lists of the indices of the words around it
+            and of words drawn as noise.
+
+    Returns:
+        Four tensors: the words (batch, 1), int64; and, each (batch, longest), the words
+        around them and the noise, int64, filled up with 0; 1 for those and 0 for what
+        was filled up, float32, as losses are weighted by it; and 1 for the words
+        around, else 0, int64.
+    """
+    centers, contexts, negatives = zip(*data)
+    longest = max(len(c) + len(n) for c, n in zip(contexts, negatives))
+
+    def padded(rows: list[list[int]], dtype: paddle.dtype) -> paddle.Tensor:
+        rows = [row + [0] * (longest - len(row)) for row in rows]
+        return paddle.to_tensor(rows, dtype=dtype)
+
+    words = [[*c, *n] for c, n in zip(contexts, negatives)]
+    return (
+        paddle.to_tensor(centers, dtype="int64").reshape([-1, 1]),
+        padded(words, paddle.int64),
+        padded([[1] * len(row) for row in words], paddle.float32),
+        padded([[1] * len(c) for c in contexts], paddle.int64),
+    )
+
+
 NO_OPENCV = Where("without opencv-python", importlib.util.find_spec("cv2") is None)
 NOT_UTF8 = Where(
     "Windows, and others whose texts are not UTF-8",
@@ -187,5 +225,12 @@ REPAIRS = (
         "Needs opencv-python, which d2l does not ask for.",
         NO_OPENCV,
         read_voc_images,
+    ),
+    Repair(
+        "batchify",
+        "14.3",
+        "Gives masks of integers, by which a loss cannot be divided.",
+        PADDLE_3,
+        batchify,
     ),
 )
