@@ -21,14 +21,31 @@ from .attention import (
 from .figures import plot, show_heatmaps
 from .positional import PositionalEncoding
 from .repair import d2l_repairs, patch_d2l
+from .seq2seq import AttentionDecoder, Seq2SeqAttentionDecoder
+from .transformer import (
+    AddNorm,
+    DecoderBlock,
+    EncoderBlock,
+    PositionWiseFFN,
+    TransformerDecoder,
+    TransformerEncoder,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AddNorm",
     "AdditiveAttention",
+    "AttentionDecoder",
+    "DecoderBlock",
     "DotProductAttention",
+    "EncoderBlock",
     "MultiHeadAttention",
+    "PositionWiseFFN",
     "PositionalEncoding",
+    "Seq2SeqAttentionDecoder",
+    "TransformerDecoder",
+    "TransformerEncoder",
     "__version__",
     "d2l_repairs",
     "masked_softmax",

@@ -57,6 +57,30 @@ def positive_int(name: str, value: Any) -> int:
     return int(number)
 
 
+def position(name: str, value: Any) -> int:
+    """Return ``value``, a position in a sequence, as an int from 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, got {received(value)}")
+    if value < 0:
+        raise ValueError(f"{name} must be at least 0, got {value}")
+    return int(value)
+
+
+def sizes(name: str, value: Any) -> list[int]:
+    """Return ``value``, a size or a list of sizes, as a list."""
+    if not isinstance(value, (list, tuple)):
+        return [positive_int(name, value)]
+    if not value:
+        raise ValueError(f"{name} must hold at least 1 size, got {received(value)}")
+    return [positive_int(name, size) for size in value]
+
+
+def equal(name: str, value: int, to_name: str, to: int) -> None:
+    """Check that two sizes, which are valid by themselves, are the same."""
+    if value != to:
+        raise ValueError(f"{name} must equal {to_name} ({to}), got {value}")
+
+
 def probability(name: str, value: float) -> float:
     """Return ``value`` if it is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
@@ -108,6 +132,29 @@ def tensor(name: str, value: paddle.Tensor, axes: Sequence[str] | None = None) -
         )
 
 
+@paddle.jit.not_to_static
+def tokens(name: str, value: paddle.Tensor, vocab_size: int) -> None:
+    """Check that ``value`` holds tokens (batch, n): indices of a vocabulary.
+
+    How large they are is looked at on the CPU alone; a GPU would have to wait.
+    """
+    tensor(name, value, ("batch", "n"))
+    if value.dtype not in (paddle.int32, paddle.int64):
+        raise TypeError(f"{name} must hold tokens, int32 or int64, got {value.dtype}")
+    if (
+        is_empty(value)
+        or not paddle.in_dynamic_mode()
+        or not value.place.is_cpu_place()
+    ):
+        return
+    low, high = int(value.min()), int(value.max())
+    if low < 0 or high >= vocab_size:
+        raise ValueError(
+            f"{name} must hold tokens from 0 to vocab_size - 1 ({vocab_size - 1}), "
+            f"got {low if low < 0 else high}"
+        )
+
+
 def same(size: int, expected: int) -> bool:
     """True where two sizes agree; one that is not known yet (-1) agrees with all."""
     return size == expected or -1 in (size, expected)
@@ -155,6 +202,26 @@ def divisible_axis(
         raise ValueError(
             f"{name} must have a multiple of {by_name} ({by}) on axis {index}, "
             f"got {size} in shape {tuple(value.shape)}"
+        )
+
+
+@paddle.jit.not_to_static
+def ends_in(name: str, value: paddle.Tensor, meaning: str, sizes: list[int]) -> None:
+    """Check the last sizes of ``value``."""
+    last = tuple(value.shape)[-len(sizes) :]
+    if len(last) < len(sizes) or not all(map(same, last, sizes)):
+        raise ValueError(
+            f"{name} must end in {meaning} {sizes}, got shape {tuple(value.shape)}"
+        )
+
+
+@paddle.jit.not_to_static
+def same_shape(name: str, value: paddle.Tensor, like_name: str, like: Any) -> None:
+    """Check that ``value`` has the shape of ``like``."""
+    shape, expected = tuple(value.shape), tuple(like.shape)
+    if len(shape) != len(expected) or not all(map(same, shape, expected)):
+        raise ValueError(
+            f"{name} must have the shape of {like_name}, {expected}, got {shape}"
         )
 
 

@@ -51,3 +51,27 @@ def keep_first(
     position = paddle.arange(X.shape[1], dtype=lens.dtype).reshape([1, -1, *rest])
     keep = position < lens.reshape([-1, 1, *rest])
     return paddle.where(keep, X, paddle.full([], value, X.dtype))
+
+
+def linear(layer: paddle.nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
+    """The linear layer, also where Paddle's kernel refuses empty or half tensors."""
+    X, weight = computable(X), computable(layer.weight)
+    if _check.is_empty(X):
+        return paddle.zeros([*X.shape[:-1], weight.shape[1]], X.dtype)
+    if weight is layer.weight:
+        return layer(X)
+    bias = None if layer.bias is None else computable(layer.bias)
+    return paddle.nn.functional.linear(X, weight, bias)
+
+
+def layer_norm(
+    layer: paddle.nn.LayerNorm, sizes: list[int], X: paddle.Tensor
+) -> paddle.Tensor:
+    """The normalization, also where Paddle's kernel refuses empty or half tensors."""
+    if _check.is_empty(X):
+        return X
+    given: Any = (layer.weight, layer.bias)
+    weight, bias = map(computable, given)
+    if weight is layer.weight:
+        return layer(X)
+    return paddle.nn.functional.layer_norm(X, sizes, weight, bias)

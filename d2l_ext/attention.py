@@ -11,7 +11,7 @@ import weakref
 from typing import Any, Callable
 
 from . import _check
-from ._compat import Dropout, Layer, computable, keep_first, without_overflow
+from ._compat import Dropout, Layer, computable, keep_first, linear, without_overflow
 from ._paddle import paddle
 from ._types import ValidLens
 
@@ -262,10 +262,10 @@ class AdditiveAttention(_Attention):
         return self._attend(queries, keys, values, valid_lens)
 
     def _scores(self, queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
-        queries, keys = _linear(self.W_q, queries), _linear(self.W_k, keys)
+        queries, keys = linear(self.W_q, queries), linear(self.W_k, keys)
         # (batch, queries, 1, num_hiddens) + (batch, 1, keys, num_hiddens)
         features = paddle.tanh(queries.unsqueeze(2) + keys.unsqueeze(1))
-        return _linear(self.w_v, features).squeeze(-1)  # (batch, queries, keys)
+        return linear(self.w_v, features).squeeze(-1)  # (batch, queries, keys)
 
 
 class DotProductAttention(_Attention):
@@ -398,13 +398,13 @@ class MultiHeadAttention(Layer):
         bias = _check.bias("bias", bias)
         self.attention = DotProductAttention(dropout)
 
-        def linear(size: int) -> nn.Linear:
+        def layer(size: int) -> nn.Linear:
             return nn.Linear(size, num_hiddens, bias_attr=bias)
 
-        self.W_q = linear(_check.positive_int("query_size", query_size))
-        self.W_k = linear(_check.positive_int("key_size", key_size))
-        self.W_v = linear(_check.positive_int("value_size", value_size))
-        self.W_o = linear(num_hiddens)
+        self.W_q = layer(_check.positive_int("query_size", query_size))
+        self.W_k = layer(_check.positive_int("key_size", key_size))
+        self.W_v = layer(_check.positive_int("value_size", value_size))
+        self.W_o = layer(num_hiddens)
 
     def forward(
         self,
@@ -450,13 +450,13 @@ class MultiHeadAttention(Layer):
         k = self._project(self.W_k, keys)
         v = self._project(self.W_v, values)
         pooled = self.attention(q, k, v, valid_lens)
-        output = _linear(self.W_o, transpose_output(pooled, self.num_heads))
+        output = linear(self.W_o, transpose_output(pooled, self.num_heads))
         # Half precision that was computed in float32 returns as what it came.
         half = computable(queries) is not queries
         return output.astype(queries.dtype) if half else output
 
-    def _project(self, linear: nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
-        return transpose_qkv(_linear(linear, X), self.num_heads)
+    def _project(self, W: nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
+        return transpose_qkv(linear(W, X), self.num_heads)
 
     def _for_each_head(self, lens: paddle.Tensor) -> paddle.Tensor:
         """Repeat the lengths of each example: (batch * num_heads,) or (…, queries)."""
@@ -465,17 +465,6 @@ class MultiHeadAttention(Layer):
             return paddle.zeros([batch * self.num_heads, *rest], lens.dtype)
         copies = [1, self.num_heads] + [1] * (len(lens.shape) - 1)
         return lens.unsqueeze(1).tile(copies).flatten(0, 1)
-
-
-def _linear(linear: nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
-    """The linear layer, also where Paddle's kernel refuses empty or half tensors."""
-    X, weight = computable(X), computable(linear.weight)
-    if _check.is_empty(X):
-        return paddle.zeros([*X.shape[:-1], weight.shape[1]], X.dtype)
-    if weight is linear.weight:
-        return linear(X)
-    bias = None if linear.bias is None else computable(linear.bias)
-    return nn.functional.linear(X, weight, bias)
 
 
 def transpose_qkv(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:

@@ -69,11 +69,13 @@ class PositionalEncoding(Layer):
         self.register_buffer("P", P, persistable=False)
         self._digits = BINARY_DIGITS[P.dtype]  # more do not come from to(dtype=…)
 
-    def forward(self, X: paddle.Tensor) -> paddle.Tensor:
-        """Return dropout(X + P[:, :n, :]).
+    def forward(self, X: paddle.Tensor, start: int = 0) -> paddle.Tensor:
+        """Return dropout(X + P[:, start : start + n, :]).
 
         Args:
-            X: float tensor (batch, n, num_hiddens), n at most max_len.
+            X: float tensor (batch, n, num_hiddens).
+            start: position of the first token, where X continues a sequence; start + n
+                is at most max_len.
 
         Returns:
             A tensor of X's shape and dtype.
@@ -92,16 +94,19 @@ class PositionalEncoding(Layer):
         """
         _check.float_tensor("X", X, ("batch", "n", "num_hiddens"))
         _check.axis("X", X, 2, "num_hiddens", self.P, 2)
-        _check.at_most("X", X, 1, "max_len", self.P.shape[1])
+        start = _check.position("start", start)
+        room = self.P.shape[1] - start
+        limit = "max_len - start" if start else "max_len"
+        _check.at_most("X", X, 1, limit, room)
         if _check.is_empty(X):
             return paddle.zeros_like(X)
         tokens = computable(X)
-        rows = self._rows(X.shape[1], X.dtype).astype(tokens.dtype)
+        rows = self._rows(start, X.shape[1], X.dtype).astype(tokens.dtype)
         return self.dropout(tokens + rows).astype(X.dtype)
 
-    def _rows(self, n: int, dtype: paddle.dtype) -> paddle.Tensor:
-        """The first n rows; from a new table where P is too coarse for ``dtype``."""
+    def _rows(self, start: int, n: int, dtype: paddle.dtype) -> paddle.Tensor:
+        """The n rows from ``start`` on; of a new table where P is too coarse."""
         P = self.P
         if BINARY_DIGITS[dtype] > min(BINARY_DIGITS[P.dtype], self._digits):
             P = paddle.to_tensor(position_table(*P.shape[1:])[None])
-        return P[:, :n, :]
+        return P[:, start : start + n, :]

@@ -1,0 +1,182 @@
+"""What 10.4 and 10.7 train on, how they train, and how well they translate then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any, NamedTuple
+
+from . import _check
+from ._paddle import paddle
+from .progress import progress
+from .repair import patch_d2l
+from .repairs.translation import MaskedSoftmaxCELoss, bleu
+
+nn = paddle.nn
+Pair = tuple[str, str]
+
+
+class TranslationData(NamedTuple):
+    """Batches to train on, the two vocabularies, and the sentences themselves.
+
+    Attributes:
+        train_iter: gives source, its valid lengths, target, its valid lengths.
+        src_vocab, tgt_vocab: d2l's vocabularies.
+        train, held_out: (English, French) sentences; none is in both.
+    """
+
+    train_iter: Any
+    src_vocab: Any
+    tgt_vocab: Any
+    train: list[Pair]
+    held_out: list[Pair]
+
+
+def load_data_nmt(
+    batch_size: int, num_steps: int, num_examples: int = 600, corpus: str = "numbers"
+) -> TranslationData:
+    """Return English-French sentences, ready for training.
+
+    Book: section 9.5. Both corpora come with pairs that are held out: those after the
+    first ``num_examples``, half as many.
+
+    Args:
+        batch_size: number of pairs in a batch.
+        num_steps: sentences are cut, or padded, to this many tokens.
+        num_examples: number of pairs to train on.
+        corpus: "numbers" for the numbers and dates in words that come with this
+            package; "fra-eng" for the book's sentences, which are downloaded.
+
+    Raises:
+        ValueError: there is no such corpus, or a number is less than 1.
+        ConnectionError: the book's sentences could not be had.
+    """
+    batch_size = _check.positive_int("batch_size", batch_size)
+    num_steps = _check.positive_int("num_steps", num_steps)
+    num_examples = _check.positive_int("num_examples", num_examples)
+    if corpus not in CORPORA:
+        raise ValueError(f"corpus must be one of {list(CORPORA)}, got {corpus!r}")
+    train, held_out = CORPORA[corpus](num_examples)
+    d2l = patch_d2l()
+    arrays: list[paddle.Tensor] = []
+    vocabs = []
+    for side in 0, 1:
+        lines = [pair[side].split(" ") for pair in train]
+        vocab = d2l.Vocab(
+            lines, min_freq=2, reserved_tokens=["<pad>", "<bos>", "<eos>"]
+        )
+        arrays += d2l.build_array_nmt(lines, vocab, num_steps)
+        vocabs.append(vocab)
+    batches = d2l.load_array(tuple(arrays), batch_size)
+    return TranslationData(batches, vocabs[0], vocabs[1], train, held_out)
+
+
+def _numbers(num_examples: int) -> tuple[list[Pair], list[Pair]]:
+    parts = []
+    for part in "train", "held_out":
+        file = resources.files("d2l_ext") / "data" / f"english-french.{part}.tsv"
+        parts.append(_pairs(file.read_text(encoding="utf-8")))
+    return parts[0][:num_examples], parts[1][: max(1, num_examples // 2)]
+
+
+def _fra_eng(num_examples: int) -> tuple[list[Pair], list[Pair]]:
+    d2l = patch_d2l()
+    try:
+        text = d2l.read_data_nmt()
+    except OSError as error:  # of requests, and of the disk
+        raise ConnectionError(
+            f"The book's sentences could not be downloaded ({error}). Try again later, "
+            "or take corpus='numbers', which comes with the package."
+        ) from error
+    pairs = _pairs(d2l.preprocess_nmt(text))
+    return pairs[:num_examples], pairs[num_examples : num_examples * 3 // 2]
+
+
+CORPORA = {"numbers": _numbers, "fra-eng": _fra_eng}
+
+
+def _pairs(text: str) -> list[Pair]:
+    lines = (line.split("\t") for line in text.splitlines())
+    return [(parts[0], parts[1]) for parts in lines]
+
+
+def train_seq2seq(
+    net: nn.Layer, data_iter: Any, lr: float, num_epochs: int, tgt_vocab: Any
+) -> list[float]:
+    """Train with Adam and teacher forcing; return the loss of a token, by epoch.
+
+    Book: section 9.7. Padding counts nothing, and gradients are clipped to a norm of 1.
+
+    Args:
+        net: an encoder-decoder: net(source, decoder input, source's valid lengths)
+            returns the logits and the decoder's state.
+        data_iter: as in :class:`TranslationData`.
+        lr: learning rate.
+        num_epochs: number of passes over the data.
+        tgt_vocab: vocabulary of the target, which has "<bos>".
+    """
+    optimizer = paddle.optimizer.Adam(
+        lr, parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(1.0)
+    )
+    loss = MaskedSoftmaxCELoss()
+    net.train()
+    losses = []
+    for _ in progress(range(num_epochs)):
+        total = tokens = 0.0
+        for X, X_valid_len, Y, Y_valid_len in data_iter:
+            bos = paddle.full([Y.shape[0], 1], tgt_vocab["<bos>"], Y.dtype)
+            dec_input = paddle.concat([bos, Y[:, :-1]], axis=1)
+            Y_hat, _ = net(X, dec_input, X_valid_len)
+            loss_of_each = loss(Y_hat, Y, Y_valid_len)
+            loss_of_each.sum().backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            total += loss_of_each.sum().item() * Y.shape[1]
+            tokens += Y_valid_len.sum().item()
+        losses.append(total / tokens)
+    return losses
+
+
+def translate(
+    net: nn.Layer, sentences: Sequence[str], data: TranslationData, num_steps: int
+) -> list[str]:
+    """Translate all sentences at once, one token after the other, always the likeliest.
+
+    Args:
+        net: an encoder-decoder with the book's interface, as in :func:`train_seq2seq`.
+        sentences: English, tokens separated by spaces.
+        data: has the vocabularies.
+        num_steps: number of tokens of a source, and at most of a translation.
+    """
+    d2l = patch_d2l()
+    net.eval()
+    lines = [sentence.split(" ") for sentence in sentences]
+    X, X_valid_len = d2l.build_array_nmt(lines, data.src_vocab, num_steps)
+    with paddle.no_grad():
+        state = net.decoder.init_state(net.encoder(X, X_valid_len), X_valid_len)
+        token = paddle.full([len(lines), 1], data.tgt_vocab["<bos>"], X.dtype)
+        tokens = []
+        for _ in range(num_steps):
+            logits, state = net.decoder(token, state)
+            token = logits.argmax(axis=2)
+            tokens.append(token)
+    rows: list[list[int]] = paddle.concat(tokens, axis=1).numpy().tolist()
+    eos = data.tgt_vocab["<eos>"]
+    ends = (row.index(eos) if eos in row else len(row) for row in rows)
+    texts = (data.tgt_vocab.to_tokens(row[:end]) for row, end in zip(rows, ends))
+    return [" ".join(text) for text in texts]
+
+
+def score(
+    net: nn.Layer, pairs: Sequence[Pair], data: TranslationData, num_steps: int
+) -> tuple[float, float]:
+    """Return the part of sentences translated exactly, and the mean BLEU (k=2).
+
+    Args:
+        net, data, num_steps: as in :func:`translate`.
+        pairs: (English, French) sentences.
+    """
+    found = translate(net, [english for english, _ in pairs], data, num_steps)
+    wanted = [french for _, french in pairs]
+    exact = sum(f == w for f, w in zip(found, wanted)) / len(pairs)
+    return exact, sum(bleu(f, w, 2) for f, w in zip(found, wanted)) / len(pairs)
