@@ -1,0 +1,83 @@
+"""What the drawn figures show is right."""
+
+import matplotlib
+import numpy as np
+import pytest
+
+from d2l_ext import diagrams
+from d2l_ext.diagrams import _style
+
+matplotlib.use("Agg")
+from matplotlib import colors
+from matplotlib import pyplot as plt
+from matplotlib.patches import Polygon
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    plt.close("all")
+    yield
+    plt.close("all")
+
+
+def arrows(panel):
+    """(start, end, whether it is red) of each arrow."""
+    red = colors.to_rgba(_style.PATH)
+    return [
+        (text.xyann, text.xy, text.arrow_patch.get_edgecolor() == red)
+        for text in panel.texts
+        if text.get_text() == ""
+    ]
+
+
+def words(panel):
+    return {t.get_text(): t.get_position() for t in panel.texts if t.get_text()}
+
+
+@pytest.mark.parametrize(
+    "draw, seen, cue",
+    [
+        (diagrams.involuntary_cue, "coffee", "red stands out"),
+        (diagrams.volitional_cue, "book", "I want to read"),
+    ],
+)
+def test_figures_10_1_1_and_10_1_2_look_at_the_right_thing(draw, seen, cue):
+    panel = draw()
+    texts = words(panel)
+    assert set(texts) == {"newspaper", "paper", "coffee", "notebook", "book", cue}
+    ((_, (x, _), red),) = arrows(panel)
+    assert red and x == texts[seen][0]
+    # The cup alone is red, and stands where its name does.
+    filled = [p for p in panel.patches if p.get_facecolor() == colors.to_rgba("C3")]
+    (cup,) = filled
+    assert isinstance(cup, Polygon)
+    assert np.isclose(cup.get_xy()[:4, 0].mean(), texts["coffee"][0])
+
+
+def test_figures_10_1_1_and_10_1_2_differ_in_the_cue_only():
+    first, second = diagrams.involuntary_cue(), diagrams.volitional_cue()
+    names = set(words(first)) & set(words(second))
+    assert len(names) == 5
+    assert all(words(first)[n] == words(second)[n] for n in names)
+
+
+@pytest.mark.parametrize("num_pairs, chosen", [(5, 5), (7, 3)])
+def test_figure_10_1_3_pairs_each_key_with_a_value(num_pairs, chosen):
+    panel = diagrams.attention_pooling(num_pairs, chosen)
+    texts = words(panel)
+    from_pairs = {
+        start[0]: red for start, end, red in arrows(panel) if end[0] == start[0]
+    }
+    for i in range(1, num_pairs + 1):
+        key, value = texts[f"$k_{i}$"], texts[f"$v_{i}$"]
+        assert key[0] == value[0] and key[1] > value[1]
+        assert from_pairs[key[0]] is (i == chosen)
+    assert f"$k_{num_pairs + 1}$" not in texts
+
+
+@pytest.mark.parametrize("name", diagrams.__all__)
+def test_texts_need_no_chinese_font(name):
+    drawn = getattr(diagrams, name)()
+    for panel in np.atleast_1d(drawn):
+        assert all(t.get_text().isascii() for t in panel.texts)
+        assert panel.get_title().isascii()
