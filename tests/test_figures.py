@@ -9,10 +9,12 @@ from PIL import Image
 
 import d2l_ext
 from d2l_ext import diagrams
+from tests import reference
 from tests.kernel import pictures, run_cells
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgba
 
 
 @pytest.fixture(autouse=True)
@@ -191,6 +193,27 @@ def test_figure_10_6_1_has_every_connection():
     arrows = [sum(t.get_text() == "" for t in a.texts) for a in (cnn, rnn, attention)]
     # CNN: 2 layers of 7 * 3 - 2 (no padding). RNN: in, out, and 6 steps. All pairs.
     assert arrows == [2 * 19, 7 + 7 + 6, 49]
+
+
+@pytest.mark.parametrize("scores", [(0, 2, 1), (1.5, -1, 0, 0)])
+def test_figure_10_3_1_has_arrows_as_wide_as_the_weights(scores):
+    (panel,) = diagrams.weighted_sum(scores)
+    red = [
+        (t.xy, t.arrow_patch.get_linewidth())
+        for t in panel.texts
+        if t.get_text() == "" and t.arrow_patch.get_edgecolor() == to_rgba("#d62728")
+    ]
+    weights = reference.masked_softmax([[scores]], None)[0, 0]
+    widths = [width for _, width in red]
+    # Each weight is on its way into a product, and on the way from there to the sum.
+    assert len(red) == 2 * len(scores)
+    np.testing.assert_allclose(widths[0::2], 6 * weights)
+    np.testing.assert_allclose(widths[1::2], 6 * weights)
+    texts = {t.get_text(): t.get_position() for t in panel.texts}
+    for i in range(1, len(scores) + 1):
+        rows = [texts[f"$k_{i}$"][1], texts[f"$a(q, k_{i})$"][1], red[2 * i - 2][0][1]]
+        assert max(rows) - min(rows) < 0.3  # a key, its score and its weight
+        assert texts[f"$v_{i}$"][1] > rows[0]  # and its value above
 
 
 def test_notebook_shows_each_figure_once_sharp_and_prints_nothing():
