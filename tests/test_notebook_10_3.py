@@ -13,8 +13,18 @@ from tests.notebooks import Notebook
 NOTEBOOK = Notebook("10-3-attention-scoring-functions.ipynb")
 
 
-def names_after(*cells):
-    """What the cells define, run one after the other."""
+@pytest.fixture(autouse=True)
+def double_precision():
+    """As in the notebook, whose first cell says so."""
+    assert "paddle.set_default_dtype('float64')" in NOTEBOOK.source("imports")
+    paddle.set_default_dtype("float64")
+    yield
+    paddle.set_default_dtype("float32")
+
+
+@pytest.fixture
+def saved():
+    """What the notebook defines before its exercises."""
     names = {
         "d2l": d2l_ext,
         "math": math,
@@ -23,14 +33,22 @@ def names_after(*cells):
         "paddle": paddle,
         "rng": np.random.default_rng(2),
     }
-    for cell in cells:
+    for cell in (
+        "masked-softmax-function",
+        "additive-class",
+        "additive-toy",
+        "additive-check",
+        "dot-product-class",
+    ):
         exec(NOTEBOOK.source(cell), names)
     return names
 
 
-SAVED = names_after(
-    "masked-softmax-function", "additive-class", "dot-product-class", "additive-check"
-)
+@pytest.fixture
+def exercises(saved):
+    for cell in ("exercise-1-answer", "exercise-1-data"):
+        exec(NOTEBOOK.source(cell), saved)
+    return saved
 
 
 def test_headings_equations_and_figure_stand_in_the_book_s_order():
@@ -118,40 +136,40 @@ def test_variance_and_largest_weight_by_length():
 
 def tensors(*shapes):
     rng = np.random.default_rng(3)
-    return [paddle.to_tensor(rng.standard_normal(s).astype("float32")) for s in shapes]
+    return [paddle.to_tensor(rng.standard_normal(s)) for s in shapes]
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
 @pytest.mark.parametrize("lens", [None, [2, 0, 7], [[1, 7], [0, 3], [5, 9]]])
-def test_saved_function_and_classes_and_the_package_s_give_the_same(lens, dtype):
+def test_saved_function_and_classes_and_the_package_s_give_the_same(saved, lens, dtype):
     Q, K, V = tensors((3, 2, 5), (3, 7, 5), (3, 7, 11))
     lens = None if lens is None else paddle.to_tensor(lens).astype(dtype)
     scores = np.random.default_rng(4).standard_normal((3, 2, 7))
-    weights = SAVED["masked_softmax"](paddle.to_tensor(scores), lens).numpy()
+    weights = saved["masked_softmax"](paddle.to_tensor(scores), lens).numpy()
     expected = reference.masked_softmax(scores, None if lens is None else lens.numpy())
     np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-12)
     for name, sizes in [
         ("AdditiveAttention", (5, 5, 13, 0)),
         ("DotProductAttention", (0,)),
     ]:
-        ours, theirs = SAVED[name](*sizes), getattr(d2l_ext, name)(*sizes)
+        ours, theirs = saved[name](*sizes), getattr(d2l_ext, name)(*sizes)
         theirs.set_state_dict(ours.state_dict())
         assert ours.state_dict().keys() == theirs.state_dict().keys()
         np.testing.assert_allclose(
-            ours(Q, K, V, lens).numpy(), theirs(Q, K, V, lens).numpy(), rtol=0, atol=1e-5
+            ours(Q, K, V, lens).numpy(), theirs(Q, K, V, lens).numpy(), rtol=0, atol=1e-12
         )  # fmt: skip
 
 
-def test_gradient_of_the_saved_function_is_finite_in_a_masked_row():
+def test_gradient_of_the_saved_function_is_finite_in_a_masked_row(saved):
     (X,) = tensors((2, 1, 3))
     X.stop_gradient = False
-    SAVED["masked_softmax"](X, paddle.to_tensor([0, 2]))[:, :, 0].sum().backward()
+    saved["masked_softmax"](X, paddle.to_tensor([0, 2]))[:, :, 0].sum().backward()
     gradient = X.grad.numpy()
     assert (gradient[0] == 0).all() and gradient[1, 0, 2] == 0 and gradient[1, 0, 0] > 0
 
 
-def test_heat_maps_of_exercise_1_are_as_described():
-    names = names_for_exercises()
+def test_heat_maps_of_exercise_1_are_as_described(exercises):
+    names = exercises
     both = names["two_weights"](
         names["layer"], names["queries"], names["new_keys"], names["values"],
         names["valid_lens"],
@@ -167,14 +185,6 @@ def test_solutions_print_what_is_claimed():
     assert shown[2] == "M的形状和秩： (5, 7) 2"
     without, with_tanh = NOTEBOOK.printed("exercise-3-solution-check").splitlines()
     assert without == "只求和：0.000" and float(with_tanh.partition("：")[2]) > 0.1
-
-
-def names_for_exercises():
-    names = dict(SAVED)
-    exec(NOTEBOOK.source("additive-toy"), names)
-    exec(NOTEBOOK.source("exercise-1-answer"), names)
-    exec(NOTEBOOK.source("exercise-1-data"), names)
-    return names
 
 
 LAYER = """def __init__(self, query_size, key_size):
@@ -230,14 +240,14 @@ WRONG = [
 
 class TestExercises:
     @pytest.mark.parametrize("number", [1, 2, 3])
-    def test_own_solution_passes(self, number):
-        NOTEBOOK.exercise(number, names_for_exercises())
+    def test_own_solution_passes(self, exercises, number):
+        NOTEBOOK.exercise(number, exercises)
 
     @pytest.mark.parametrize("number, body", RIGHT)
-    def test_another_right_answer_passes(self, number, body):
-        NOTEBOOK.exercise(number, names_for_exercises(), body)
+    def test_another_right_answer_passes(self, exercises, number, body):
+        NOTEBOOK.exercise(number, exercises, body)
 
     @pytest.mark.parametrize("number, body", WRONG)
-    def test_wrong_answer_fails(self, number, body):
+    def test_wrong_answer_fails(self, exercises, number, body):
         with pytest.raises((AssertionError, AttributeError, TypeError)):
-            NOTEBOOK.exercise(number, names_for_exercises(), body)
+            NOTEBOOK.exercise(number, exercises, body)
