@@ -188,6 +188,25 @@ def test_wrong_calls_say_what_was_expected_and_what_came(call, error, message):
     assert plt.get_fignums() == []  # nothing half-drawn is left behind
 
 
+@pytest.mark.parametrize("num_heads", [1, 3, 4])
+def test_figure_10_5_1_has_every_connection(num_heads):
+    (panel,) = diagrams.multi_head(num_heads)
+    texts = {t.get_text(): t.get_position() for t in panel.texts}
+    arrows = {
+        (t.xyann, t.xy): t.arrow_patch.get_edgecolor() == to_rgba("#d62728")
+        for t in panel.texts
+        if t.get_text() == ""
+    }
+    # A head has 3 from the inputs, 3 into attention, 1 out; then W_o and the output.
+    assert len(arrows) == 7 * num_heads + 2 and sum(arrows.values()) == 7
+    for name, letter in [("query", "q"), ("key", "k"), ("value", "v")]:
+        x, y = texts[f"{name} ${letter}$"]
+        for i in range(1, num_heads + 1):
+            to_x, to_y = texts[f"$W_{i}^{{({letter})}}$"]
+            assert arrows.pop(((x, y + 0.25), (to_x, to_y - 0.25))) is (i == 1)
+            assert arrows.pop(((to_x, to_y + 0.25), (to_x, 2.55 - 0.25))) is (i == 1)
+
+
 def test_figure_10_6_1_has_every_connection():
     cnn, rnn, attention = diagrams.sequence_models(num_tokens=7, kernel_size=3)
     arrows = [sum(t.get_text() == "" for t in a.texts) for a in (cnn, rnn, attention)]
