@@ -78,7 +78,8 @@ def _without_padding(X: paddle.Tensor, lens: paddle.Tensor) -> paddle.Tensor:
 
     A weight of 0 does not help against NaN or infinity there: 0 * NaN is NaN.
     """
-    longest = lens if len(lens.shape) == 1 else lens.max(axis=1)
+    # amax: at max, Paddle 3.2 warns that PyTorch's is different.
+    longest = lens if len(lens.shape) == 1 else lens.amax(axis=1)
     return keep_first(computable(X), longest)
 
 

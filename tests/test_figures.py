@@ -10,10 +10,12 @@ from PIL import Image
 
 import d2l_ext
 from d2l_ext import diagrams
+from tests import reference
 from tests.kernel import pictures, run_cells
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgba
 
 
 @pytest.fixture(autouse=True)
@@ -192,11 +194,51 @@ def test_wrong_calls_say_what_was_expected_and_what_came(call, error, message):
     assert plt.get_fignums() == []  # nothing half-drawn is left behind
 
 
+@pytest.mark.parametrize("num_heads", [1, 3, 4])
+def test_figure_10_5_1_has_every_connection(num_heads):
+    (panel,) = diagrams.multi_head(num_heads)
+    texts = {t.get_text(): t.get_position() for t in panel.texts}
+    arrows = {
+        (t.xyann, t.xy): t.arrow_patch.get_edgecolor() == to_rgba("#d62728")
+        for t in panel.texts
+        if t.get_text() == ""
+    }
+    # A head has 3 from the inputs, 3 into attention, 1 out; then W_o and the output.
+    assert len(arrows) == 7 * num_heads + 2 and sum(arrows.values()) == 7
+    for name, letter in [("query", "q"), ("key", "k"), ("value", "v")]:
+        x, y = texts[f"{name} ${letter}$"]
+        for i in range(1, num_heads + 1):
+            to_x, to_y = texts[f"$W_{i}^{{({letter})}}$"]
+            assert arrows.pop(((x, y + 0.25), (to_x, to_y - 0.25))) is (i == 1)
+            assert arrows.pop(((to_x, to_y + 0.25), (to_x, 2.55 - 0.25))) is (i == 1)
+
+
 def test_figure_10_6_1_has_every_connection():
     cnn, rnn, attention = diagrams.sequence_models(num_tokens=7, kernel_size=3)
     arrows = [sum(t.get_text() == "" for t in a.texts) for a in (cnn, rnn, attention)]
     # CNN: 2 layers of 7 * 3 - 2 (no padding). RNN: in, out, and 6 steps. All pairs.
     assert arrows == [2 * 19, 7 + 7 + 6, 49]
+
+
+@pytest.mark.parametrize("scores", [(0, 2, 1), (1.5, -1, 0, 0)])
+def test_figure_10_3_1_has_arrows_as_wide_as_the_weights(scores):
+    (panel,) = diagrams.weighted_sum(scores)
+    red = [
+        (t.xy, t.arrow_patch.get_linewidth())
+        for t in panel.texts
+        if t.get_text() == "" and t.arrow_patch.get_edgecolor() == to_rgba("#d62728")
+    ]
+    weights = reference.masked_softmax([[scores]], None)[0, 0]
+    widths = [width for _, width in red]
+    # Each weight is on its way into a product, and on the way from there to the sum.
+    assert len(red) == 2 * len(scores)
+    np.testing.assert_allclose(widths[0::2], 6 * weights)
+    np.testing.assert_allclose(widths[1::2], 6 * weights)
+    texts = {t.get_text(): t.get_position() for t in panel.texts}
+    for i in range(1, len(scores) + 1):
+        rows = [texts[f"$k_{i}$"][1], texts[f"$a(q, k_{i})$"][1], red[2 * i - 2][0][1]]
+        assert max(rows) - min(rows) < 0.3  # a key, its score and its weight
+        assert texts[f"$v_{i}$"][1] > rows[0]  # and its value above
 
 
 def test_notebook_shows_each_figure_once_sharp_and_prints_nothing():

@@ -2,11 +2,15 @@
 
 from .attention_cues import involuntary_cue, volitional_cue
 from .attention_pooling import attention_pooling
+from .multi_head import multi_head
 from .sequence_models import sequence_models
+from .weighted_sum import weighted_sum
 
 __all__ = [
     "attention_pooling",
     "involuntary_cue",
+    "multi_head",
     "sequence_models",
     "volitional_cue",
+    "weighted_sum",
 ]

@@ -59,7 +59,16 @@ def box(
     panel.text(x, y, text, ha="center", va="center", zorder=5)
 
 
-def arrow(panel: Axes, start: Point, end: Point, color: str = INK) -> None:
-    """Draw an arrow from edge to edge, as it is given."""
-    style = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "lw": 1.2, "color": color}
+def node(panel: Axes, middle: Point, text: str) -> None:
+    """Draw a circle and a text in it."""
+    circle = {"boxstyle": "circle", "facecolor": "white", "edgecolor": INK}
+    panel.text(*middle, text, ha="center", va="center", bbox=circle, zorder=4)
+
+
+def arrow(
+    panel: Axes, start: Point, end: Point, color: str = INK, width: float = 1.2
+) -> None:
+    """Draw an arrow from edge to edge, as it is given; the width is in points."""
+    style = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "lw": width}
+    style["color"] = color
     panel.annotate("", xy=end, xytext=start, arrowprops=style, zorder=3)

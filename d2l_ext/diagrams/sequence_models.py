@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._types import Array
 from ..figures import without_echo
-from ._style import INK, connect, new_panels
+from ._style import connect, new_panels, node
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,5 +72,4 @@ def _draw_self_attention(panel: Axes, n: int) -> None:
 def _row_of_nodes(panel: Axes, letter: str, n: int, layer: int) -> None:
     for i in range(1, n + 1):
         label = f"${letter}_{i}$" if i < 10 else f"${letter}_{{{i}}}$"
-        circle = {"boxstyle": "circle", "facecolor": "white", "edgecolor": INK}
-        panel.text(i, layer, label, ha="center", va="center", bbox=circle, zorder=4)
+        node(panel, (i, layer), label)
