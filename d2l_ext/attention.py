@@ -462,7 +462,9 @@ class MultiHeadAttention(Layer):
         """Repeat the lengths of each example: (batch * num_heads,) or (…, queries)."""
         if _check.is_empty(lens):
             batch, *rest = lens.shape
-            return paddle.zeros([batch * self.num_heads, *rest], lens.dtype)
+            return paddle.zeros(
+                [batch * self.num_heads, *rest]
+            )  # only the shape counts
         copies = [1, self.num_heads] + [1] * (len(lens.shape) - 1)
         return lens.unsqueeze(1).tile(copies).flatten(0, 1)
 

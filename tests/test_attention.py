@@ -329,6 +329,12 @@ class TestMultiHeadAttention:
         expected = layer(*exact, LENS_1D).numpy()
         close(output.astype("float32"), expected, 5e-2)
 
+    def test_output_is_of_the_dtype_that_the_last_layer_gives(self):
+        """Under amp on a GPU, linear layers give half precision for float32."""
+        layer = self.layer()
+        layer.W_o.register_forward_post_hook(lambda _, given, Y: Y.astype("float64"))
+        assert layer(*tensors(inputs()), LENS_1D).dtype == paddle.float64
+
 
 EMPTY = [
     # batch, queries, keys
@@ -374,6 +380,17 @@ def test_nothing_of_double_precision(keys, value_size):
     assert tuple(output.shape) == (2, 3, value_size)
     assert tuple(layer.attention_weights.shape) == (2, 3, keys)
     assert output.dtype == layer.attention_weights.dtype == paddle.float64
+
+
+@pytest.mark.parametrize("batch, queries, keys", EMPTY)
+def test_nothing_of_double_precision_in_every_head(batch, queries, keys):
+    layer = TestMultiHeadAttention().layer()
+    layer.to(dtype="float64")
+    sizes = [(queries, QUERY_SIZE), (keys, KEY_SIZE), (keys, VALUE_SIZE)]
+    output = layer(*[paddle.ones([batch, *s], "float64") for s in sizes], None)
+    assert tuple(output.shape) == (batch, queries, TestMultiHeadAttention.HIDDENS)
+    weights = layer.attention.attention_weights
+    assert output.dtype == weights.dtype == paddle.float64
 
 
 class TestTransposes:
