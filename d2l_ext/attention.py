@@ -462,8 +462,8 @@ class MultiHeadAttention(Layer):
     def _for_each_head(self, lens: paddle.Tensor) -> paddle.Tensor:
         """Repeat the lengths of each example: (batch * num_heads,) or (…, queries)."""
         if _check.is_empty(lens):
-            batch, *rest = lens.shape
-            return paddle.zeros([batch * self.num_heads, *rest], lens.dtype)
+            batch, *rest = lens.shape  # only the shape counts
+            return paddle.zeros([batch * self.num_heads, *rest])
         copies = [1, self.num_heads] + [1] * (len(lens.shape) - 1)
         return lens.unsqueeze(1).tile(copies).flatten(0, 1)
 

@@ -329,6 +329,30 @@ class TestMultiHeadAttention:
         expected = layer(*exact, LENS_1D).numpy()
         close(output.astype("float32"), expected, 5e-2)
 
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+    def test_bias_of_every_precision(self, dtype):
+        """Of values that are 0 the heads pool b_v, whatever the weights: b_v W_o + b_o."""
+        layer = self.layer(bias=True)
+        layer.eval()
+        for linear in (layer.W_v, layer.W_o):
+            linear.bias.set_value(paddle.randn([self.HIDDENS]))
+        layer.to(dtype=dtype)
+        Q, K, V = (t.astype(dtype) for t in tensors(inputs()))
+        output = layer(Q, K, 0 * V, LENS_1D).astype("float64").numpy()
+        b_v, b_o, W_o = (
+            p.astype("float64").numpy()
+            for p in (layer.W_v.bias, layer.W_o.bias, layer.W_o.weight)
+        )
+        expected = np.broadcast_to(b_v @ W_o + b_o, output.shape)
+        tolerance = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 2e-6}[dtype]
+        np.testing.assert_allclose(output, expected, rtol=0, atol=tolerance)
+
+    def test_output_is_of_the_dtype_that_the_last_layer_gives(self):
+        """Under amp on a GPU, linear layers give half precision for float32."""
+        layer = self.layer()
+        layer.W_o.register_forward_post_hook(lambda _, given, Y: Y.astype("float64"))
+        assert layer(*tensors(inputs()), LENS_1D).dtype == paddle.float64
+
 
 EMPTY = [
     # batch, queries, keys
@@ -374,6 +398,17 @@ def test_nothing_of_double_precision(keys, value_size):
     assert tuple(output.shape) == (2, 3, value_size)
     assert tuple(layer.attention_weights.shape) == (2, 3, keys)
     assert output.dtype == layer.attention_weights.dtype == paddle.float64
+
+
+@pytest.mark.parametrize("batch, queries, keys", EMPTY)
+def test_nothing_of_double_precision_in_every_head(batch, queries, keys):
+    layer = TestMultiHeadAttention().layer()
+    layer.to(dtype="float64")
+    sizes = [(queries, QUERY_SIZE), (keys, KEY_SIZE), (keys, VALUE_SIZE)]
+    output = layer(*[paddle.ones([batch, *s], "float64") for s in sizes], None)
+    assert tuple(output.shape) == (batch, queries, TestMultiHeadAttention.HIDDENS)
+    weights = layer.attention.attention_weights
+    assert output.dtype == weights.dtype == paddle.float64
 
 
 class TestTransposes:

@@ -73,7 +73,7 @@ CELLS = (
         "zeros makes a new tensor of a shape; a parameter is no shape, and would keep "
         "its values.",
         EVERYWHERE,
-        LINEAR,
+        "from paddle import nn; net = nn.Linear(2, 3)",
     ),
     Cell(
         "nn.initializer.XavierUniform(net.weight)",
