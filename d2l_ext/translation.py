@@ -83,7 +83,7 @@ def _fra_eng(num_examples: int) -> tuple[list[Pair], list[Pair]]:
     d2l = patch_d2l()
     try:
         text = d2l.read_data_nmt()
-    except OSError as error:  # of requests, and of the disk
+    except (OSError, ValueError) as error:  # of requests, the disk; a wrong checksum
         raise ConnectionError(
             f"The book's sentences could not be downloaded ({error}). Try again later, "
             "or take corpus='numbers', which comes with the package."

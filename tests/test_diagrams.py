@@ -91,7 +91,7 @@ def test_figure_10_4_1_looks_back_from_the_step_before(source, target, step):
     names |= {f"$s_{t}$" for t in range(target + 1)} | {f"$c_{step}$", "attention"}
     assert names <= set(texts) and f"$s_{target + 1}$" not in texts
     assert len([t for t in texts if t.startswith("$h")]) == source
-    (middle, height), (context, _) = texts["attention"], texts[f"$c_{step}$"]
+    middle, height = texts["attention"]
     red = {(start, end) for start, end, on_path in arrows(panel) if on_path}
 
     def near(point, name):
