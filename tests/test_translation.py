@@ -221,6 +221,46 @@ class TestTraining:
 
 
 @pytest.mark.usefixtures("double_precision")
+class TestGrid:
+    GRID = 2**-16
+
+    @staticmethod
+    def trained(d2l, grid, noise, monkeypatch):
+        """The parameters after training in which each step is off by a last bit."""
+        data = translation.load_data_nmt(16, STEPS, 48)
+        net = network(d2l, data)
+        rng, right = np.random.default_rng(5), paddle.optimizer.Adam.step
+
+        def step(optimizer):
+            right(optimizer)
+            for p in net.parameters():
+                off = 1 + noise * rng.standard_normal(p.shape)
+                p.set_value(p.numpy() * off)
+
+        monkeypatch.setattr(paddle.optimizer.Adam, "step", step)
+        losses = translation.train_seq2seq(
+            net, data.train_iter, 0.01, 4, data.tgt_vocab, grid
+        )
+        monkeypatch.undo()
+        assert losses[-1] < losses[0]
+        return [p.numpy() for p in net.parameters()]
+
+    def test_takes_away_what_differs_between_processors(self, d2l, monkeypatch):
+        plain, noisy = (
+            self.trained(d2l, self.GRID, noise, monkeypatch) for noise in (0, 1e-15)
+        )
+        for one, other in zip(plain, noisy):
+            np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(one, np.round(one / self.GRID) * self.GRID)
+
+    def test_without_it_the_difference_stays(self, d2l, monkeypatch):
+        plain, noisy = (
+            self.trained(d2l, None, noise, monkeypatch) for noise in (0, 1e-15)
+        )
+        assert any((one != other).any() for one, other in zip(plain, noisy))
+
+
+@pytest.mark.usefixtures("double_precision")
 class TestTranslation:
     @pytest.fixture
     def trained(self, d2l):
