@@ -167,7 +167,7 @@ def test_scores_are_parts_of_the_sentences(data):
         name, percent, mean_bleu = re.fullmatch(
             r"(..的\d+对)：完全译对([\d.]+)%，BLEU ([\d.]+)", line
         ).groups()
-        assert name[2:-1] == f"的{len(pairs)}"[0:] and float(percent) / 100 > at_least
+        assert name[2:] == f"的{len(pairs)}对" and float(percent) / 100 > at_least
         right = round(float(percent) / 100 * len(pairs))
         assert f"{right / len(pairs):.1%}" == f"{percent}%"
         assert float(percent) / 100 <= float(mean_bleu) + 0.001
@@ -178,7 +178,9 @@ def bleu_by_hand(found, wanted):
     score = min(1, math.exp(1 - len(wanted) / len(found)))
     for n in (1, 2):
         grams = [Counter(zip(*(s[i:] for i in range(n)))) for s in (found, wanted)]
-        score *= (sum((grams[0] & grams[1]).values()) / grams[0].total()) ** 0.5**n
+        score *= (
+            (sum((grams[0] & grams[1]).values()) / sum(grams[0].values())) ** 0.5**n
+        )
     return score
 
 
@@ -189,6 +191,59 @@ def test_bleu_of_the_translations_that_are_shown(data):
     for line in lines:
         english, french, shown = re.fullmatch(r"(.*) => (.*)，BLEU (.*)", line).groups()
         assert shown == f"{bleu_by_hand(french, held_out[english]):.3f}"
+
+
+def test_sentences_that_went_wrong(data):
+    lines = NOTEBOOK.printed("errors").splitlines()
+    held_out = NOTEBOOK.printed("score").splitlines()[1]
+    assert f"完全译对{1 - len(lines) / len(data.held_out):.1%}，" in held_out
+    short = 0
+    for line in lines:
+        english, found, wanted = re.fullmatch(
+            r"(.*) => (.*)（应为(.*)）", line
+        ).groups()
+        assert dict(data.held_out)[english] == wanted != found
+        short += " " not in english
+    assert f"译错的{len(lines)}句中有{short}句只有一个词" in NOTEBOOK.prose
+    # Nothing but "zero" is unknown, and it is in the training part, as the text says.
+    words = [w for english, _ in data.train + data.held_out for w in english.split()]
+    rare = {word for word, count in Counter(words).items() if count < 2}
+    assert rare == {"zero"} and "zero" in dict(data.train)
+
+
+def test_weights_are_of_the_last_translation():
+    english, french = re.match(
+        r"(.*) => (.*)，", NOTEBOOK.printed("translations").splitlines()[-1]
+    ).groups()
+    assert (english, french) == ("monday december sixth", "lundi six décembre")
+    shape, padding = NOTEBOOK.printed("weights").splitlines()
+    assert shape == f"权重的形状： {[1, 1, len(french.split()) + 1, STEPS]}"
+    assert padding.endswith("True")
+
+
+def test_mean_weights_show_the_order_that_is_told():
+    count, *rows = NOTEBOOK.printed("mean").splitlines()
+    mean = np.array([[float(x) for x in re.findall(r"[\d.]+", row)] for row in rows])
+    assert mean.shape == (4, 4) and int(count.partition("个")[0]) > 90
+    np.testing.assert_allclose(mean.sum(axis=1), 1, rtol=0, atol=0.021)
+    weekday, day, month = mean[:3]
+    assert weekday.argmax() == 0 and abs(weekday[0] - 2 / 3) < 0.02
+    assert day[2] + day[3] > 0.8 and month.argmax() == 1
+
+
+def test_counts_of_the_exercises():
+    gru, lstm = (
+        int(re.search(r"：(\d+)个参数", line)[1])
+        for line in NOTEBOOK.printed("exercise-1-solution-train").splitlines()
+    )
+    layers = [(32, 32), (32, 32), (64, 32), (32, 32)]  # input and hidden, both halves
+    one_gate = sum(32 * (size + hidden) + 2 * 32 for size, hidden in layers)
+    assert lstm - gru == one_gate
+    assert f"少了 {2 * 16 * 16 + 16} 个参数" in NOTEBOOK.printed("exercise-2-check")
+    T, h = 10, 32
+    assert f"{T * h * h + h * h + T * h}次对{T * h}次" in NOTEBOOK.prose
+    others = 3 * h * 3 * h + 3 * h * 2 * h + h * 50
+    assert abs(others - 17000) < 100
 
 
 class TestExercises:
