@@ -81,3 +81,34 @@ def test_texts_need_no_chinese_font(name):
     for panel in np.atleast_1d(drawn):
         assert all(t.get_text().isascii() for t in panel.texts)
         assert panel.get_title().isascii()
+
+
+@pytest.mark.parametrize("source, target, step", [(4, 3, 2), (5, 4, 1), (3, 5, 5)])
+def test_figure_10_4_1_looks_back_from_the_step_before(source, target, step):
+    (panel,) = diagrams.encoder_decoder(source, target, step)
+    texts = words(panel)
+    names = {f"$h_{t}$" for t in range(1, source + 1)}
+    names |= {f"$s_{t}$" for t in range(target + 1)} | {f"$c_{step}$", "attention"}
+    assert names <= set(texts) and f"$s_{target + 1}$" not in texts
+    assert len([t for t in texts if t.startswith("$h")]) == source
+    middle, height = texts["attention"]
+    red = {(start, end) for start, end, on_path in arrows(panel) if on_path}
+
+    def near(point, name):
+        return np.hypot(*np.subtract(point, texts[name])) < 0.35
+
+    keys = [start for start, end in red if end[1] < height and start[0] == end[0]]
+    assert sorted(round(x, 6) for x, _ in keys) == sorted(
+        round(texts[f"$h_{t}$"][0], 6) for t in range(1, source + 1)
+    )
+    (query,) = [a for a in red if near(a[0], f"$s_{step - 1}$")]
+    assert query[1][0] > middle and abs(query[1][1] - height) < 0.35
+    assert any(near(end, f"$c_{step}$") for _, end in red)
+    assert any(near(a, f"$c_{step}$") and near(b, f"$s_{step}$") for a, b in red)
+    assert len(red) == source + 3
+    # One state after the other, from the encoder's first to the decoder's last.
+    row = [f"$h_{t}$" for t in range(1, source + 1)]
+    row += [f"$s_{t}$" for t in range(target + 1)]
+    black = [(start, end) for start, end, on_path in arrows(panel) if not on_path]
+    for one, other in zip(row, row[1:]):
+        assert any(near(a, one) and near(b, other) for a, b in black), (one, other)

@@ -2,12 +2,14 @@
 
 from .attention_cues import involuntary_cue, volitional_cue
 from .attention_pooling import attention_pooling
+from .encoder_decoder import encoder_decoder
 from .multi_head import multi_head
 from .sequence_models import sequence_models
 from .weighted_sum import weighted_sum
 
 __all__ = [
     "attention_pooling",
+    "encoder_decoder",
     "involuntary_cue",
     "multi_head",
     "sequence_models",

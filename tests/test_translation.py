@@ -1,0 +1,349 @@
+"""The corpus of 10.4 and 10.7, how they train and translate, and the progress bar."""
+
+import collections
+import math
+
+import numpy as np
+import paddle
+import pytest
+
+import d2l_ext
+from d2l_ext import translation
+from d2l_ext.progress import progress
+from tests.kernel import run_cells
+
+STEPS = 10
+
+
+@pytest.fixture
+def d2l():
+    return d2l_ext.patch_d2l()
+
+
+@pytest.fixture
+def double_precision():
+    paddle.set_default_dtype("float64")
+    yield
+    paddle.set_default_dtype("float32")
+
+
+def network(d2l, data, size=11, dropout=0.1, seed=0):
+    np.random.seed(seed)
+    paddle.seed(seed)
+    encoder = d2l.Seq2SeqEncoder(len(data.src_vocab), size, size, 2, dropout)
+    decoder = d2l_ext.Seq2SeqAttentionDecoder(
+        len(data.tgt_vocab), size, size, 2, dropout
+    )
+    return d2l.EncoderDecoder(encoder, decoder)
+
+
+class TestCorpus:
+    def test_is_what_the_tool_makes(self, tmp_path, monkeypatch, capsys):
+        pytest.importorskip("num2words")
+        pytest.importorskip("babel")
+        import make_corpus
+
+        stored = make_corpus.DATA
+        monkeypatch.setattr(make_corpus, "DATA", tmp_path)
+        make_corpus.main()
+        names = {file.name for file in stored.iterdir()}
+        assert {file.name for file in tmp_path.iterdir()} == names
+        for name in names:
+            assert (tmp_path / name).read_bytes() == (stored / name).read_bytes()
+        assert "train: 1200 pairs" in capsys.readouterr().out
+
+    def test_nothing_that_is_held_out_is_trained_on(self):
+        data = translation.load_data_nmt(64, STEPS, 1200)
+        assert (len(data.train), len(data.held_out)) == (1200, 300)
+        for side in 0, 1:
+            held_out = {pair[side] for pair in data.held_out}
+            assert not held_out & {pair[side] for pair in data.train}
+        assert len({*data.train, *data.held_out}) == 1500
+
+    def test_half_are_dates_in_both_parts(self):
+        data = translation.load_data_nmt(64, STEPS, 1200)
+        for part in data.train, data.held_out:
+            days = [english.split()[0].endswith("day") for english, _ in part]
+            assert sum(days) * 2 == len(days)
+
+    @pytest.mark.parametrize(
+        "english, french",
+        [
+            ("wednesday october seventh", "mercredi sept octobre"),
+            ("monday august first", "lundi premier août"),
+            ("eighty one", "quatre vingt un"),
+            ("two hundred and seventy one", "deux cent soixante et onze"),
+            ("five hundred and ninety", "cinq cent quatre vingt dix"),
+        ],
+    )
+    def test_known_translations(self, english, french):
+        data = translation.load_data_nmt(64, STEPS, 1200)
+        assert dict(data.train + data.held_out)[english] == french
+
+    def test_held_out_words_are_known_and_sentences_fit(self):
+        data = translation.load_data_nmt(64, STEPS, 1200)
+        for side, vocab in enumerate([data.src_vocab, data.tgt_vocab]):
+            for pair in data.train + data.held_out:
+                tokens = pair[side].split(" ")
+                assert len(tokens) < STEPS
+                # "zero" stands in one sentence only, which is too few for a vocabulary.
+                known = vocab["<unk>"] not in vocab[tokens]
+                assert known or (pair in data.train and tokens[0] in ("zero", "zéro"))
+
+
+class TestLoader:
+    @pytest.mark.parametrize(
+        "arguments, message",
+        [
+            ((64, STEPS, 600, "eng-fra"), "corpus must be one of"),
+            ((0, STEPS), "batch_size must be"),
+            ((64, 0), "num_steps must be"),
+            ((64, STEPS, 0), "num_examples must be"),
+        ],
+    )
+    def test_wrong_arguments(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            translation.load_data_nmt(*arguments)
+
+    @pytest.mark.parametrize("num_examples, held_out", [(1, 1), (7, 3), (600, 300)])
+    def test_sizes(self, num_examples, held_out):
+        data = translation.load_data_nmt(5, STEPS, num_examples)
+        assert (len(data.train), len(data.held_out)) == (num_examples, held_out)
+        assert sum(len(batch[0]) for batch in data.train_iter) == num_examples
+
+    def test_arrays_are_the_sentences(self):
+        data = translation.load_data_nmt(5, STEPS, 7)
+        found = set()
+        for X, X_lens, Y, Y_lens in data.train_iter:
+            for x, n, y, m in zip(
+                X.tolist(), X_lens.tolist(), Y.tolist(), Y_lens.tolist()
+            ):
+                pair = data.src_vocab.to_tokens(x), data.tgt_vocab.to_tokens(y)
+                assert pair[0][n - 1] == pair[1][m - 1] == "<eos>"
+                assert {*pair[0][n:], *pair[1][m:]} <= {"<pad>"}
+                found.add((n, m))
+        lengths = {(len(e.split()) + 1, len(f.split()) + 1) for e, f in data.train}
+        assert found == lengths
+
+    def test_the_book_s_sentences(self, d2l, monkeypatch):
+        text = (
+            "Go.\tVa !\nI won!\tJ'ai gagné !\nHe's calm.\tIl est calme.\nHi.\tSalut !\n"
+        )
+        monkeypatch.setattr(d2l, "read_data_nmt", lambda: text)
+        data = translation.load_data_nmt(2, STEPS, 2, "fra-eng")
+        assert data.train == [("go .", "va !"), ("i won !", "j'ai gagné !")]
+        assert data.held_out == [("he's calm .", "il est calme .")]
+
+    @pytest.mark.parametrize(
+        "error", [ConnectionResetError, TimeoutError, OSError, ValueError]
+    )
+    def test_failed_download_says_what_to_do(self, d2l, monkeypatch, error):
+        def read():
+            raise error("no route")
+
+        monkeypatch.setattr(d2l, "read_data_nmt", read)
+        with pytest.raises(ConnectionError) as caught:
+            translation.load_data_nmt(2, STEPS, 2, "fra-eng")
+        message = str(caught.value)
+        assert "no route" in message and "Try again later" in message
+        assert "corpus='numbers'" in message
+
+
+class Constant(paddle.nn.Layer):
+    """Gives each target token the same scores, whatever the source."""
+
+    def __init__(self, scores):
+        super().__init__()
+        self.scores = self.create_parameter([len(scores)])
+        self.scores.set_value(np.asarray(scores))
+        self.inputs = []
+
+    def forward(self, X, dec_input, X_valid_len):
+        self.inputs.append(dec_input.tolist())
+        return self.scores.expand([*dec_input.shape, len(self.scores)]), None
+
+
+@pytest.mark.usefixtures("double_precision")
+class TestTraining:
+    def test_loss_is_the_mean_over_tokens_that_are_no_padding(self):
+        data = translation.load_data_nmt(5, STEPS, 17)
+        scores = np.random.default_rng(0).standard_normal(len(data.tgt_vocab))
+        net = Constant(scores)
+        losses = translation.train_seq2seq(
+            net, data.train_iter, 1e-12, 2, data.tgt_vocab
+        )
+        log_p = scores - math.log(np.exp(scores).sum())
+        tokens = [
+            token for _, french in data.train for token in [*french.split(" "), "<eos>"]
+        ]
+        expected = -np.mean([log_p[data.tgt_vocab[token]] for token in tokens])
+        np.testing.assert_allclose(losses, [expected] * 2, rtol=1e-9)
+
+    def test_decoder_sees_the_target_one_token_later(self):
+        data = translation.load_data_nmt(5, STEPS, 5)
+        net = Constant(np.zeros(len(data.tgt_vocab)))
+        batches = [next(iter(data.train_iter))]
+        translation.train_seq2seq(net, batches, 0.1, 1, data.tgt_vocab)
+        target = batches[0][2].tolist()
+        bos = data.tgt_vocab["<bos>"]
+        assert net.inputs == [[[bos, *row[:-1]] for row in target]]
+
+    def test_step_is_adam_with_a_clipped_gradient(self):
+        data = translation.load_data_nmt(5, STEPS, 5)
+        batches = [next(iter(data.train_iter))]
+        scores = np.random.default_rng(1).standard_normal(len(data.tgt_vocab))
+        net = Constant(scores)
+        translation.train_seq2seq(net, batches * 2, 0.01, 1, data.tgt_vocab)
+        Y, lens = batches[0][2].numpy(), batches[0][3].numpy()
+        first, second = np.zeros_like(scores), np.zeros_like(scores)
+        for t in 1, 2:
+            p = np.exp(scores) / np.exp(scores).sum()
+            one_hot = np.eye(len(p))
+            g = sum(p - one_hot[y] for row, n in zip(Y, lens) for y in row[:n]) / STEPS
+            g /= max(1, np.sqrt((g**2).sum()))
+            first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g**2
+            step = first / (1 - 0.9**t) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+            scores = scores - 0.01 * step
+        np.testing.assert_allclose(net.scores.numpy(), scores, rtol=0, atol=1e-6)
+
+    def test_same_seed_gives_the_same_losses(self, d2l):
+        data = translation.load_data_nmt(16, STEPS, 40)
+
+        def losses(seed):
+            net = network(d2l, data, seed=seed)
+            return translation.train_seq2seq(
+                net, data.train_iter, 0.01, 3, data.tgt_vocab
+            )
+
+        first = losses(3)
+        assert losses(3) == first != losses(4)
+        assert first[-1] < first[0]
+
+
+@pytest.mark.usefixtures("double_precision")
+class TestGrid:
+    GRID = 2**-16
+
+    @staticmethod
+    def trained(d2l, grid, noise, monkeypatch):
+        """The parameters after training in which each step is off by a last bit."""
+        data = translation.load_data_nmt(16, STEPS, 48)
+        net = network(d2l, data)
+        rng, right = np.random.default_rng(5), paddle.optimizer.Adam.step
+
+        def step(optimizer):
+            right(optimizer)
+            for p in net.parameters():
+                off = 1 + noise * rng.standard_normal(p.shape)
+                p.set_value(p.numpy() * off)
+
+        monkeypatch.setattr(paddle.optimizer.Adam, "step", step)
+        losses = translation.train_seq2seq(
+            net, data.train_iter, 0.01, 4, data.tgt_vocab, grid
+        )
+        monkeypatch.undo()
+        assert losses[-1] < losses[0]
+        return [p.numpy() for p in net.parameters()]
+
+    def test_takes_away_what_differs_between_processors(self, d2l, monkeypatch):
+        plain, noisy = (
+            self.trained(d2l, self.GRID, noise, monkeypatch) for noise in (0, 1e-15)
+        )
+        for one, other in zip(plain, noisy):
+            np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(one, np.round(one / self.GRID) * self.GRID)
+
+    def test_without_it_the_difference_stays(self, d2l, monkeypatch):
+        plain, noisy = (
+            self.trained(d2l, None, noise, monkeypatch) for noise in (0, 1e-15)
+        )
+        assert any((one != other).any() for one, other in zip(plain, noisy))
+
+
+@pytest.mark.usefixtures("double_precision")
+class TestTranslation:
+    @pytest.fixture
+    def trained(self, d2l):
+        data = translation.load_data_nmt(16, STEPS, 64)
+        net = network(d2l, data, size=16)
+        translation.train_seq2seq(net, data.train_iter, 0.01, 25, data.tgt_vocab)
+        return net, data
+
+    def test_is_the_book_s_prediction_one_by_one(self, d2l, trained):
+        net, data = trained
+        sentences = [english for english, _ in data.held_out[:20]]
+        found = translation.translate(net, sentences, data, STEPS)
+        vocabs = data.src_vocab, data.tgt_vocab
+        expected = [
+            d2l.predict_seq2seq(net, sentence, *vocabs, STEPS, "cpu")[0]
+            for sentence in sentences
+        ]
+        assert found == expected and len({*found}) > 5
+
+    def test_is_not_longer_than_num_steps(self, d2l):
+        data = translation.load_data_nmt(16, STEPS, 64)
+        net = network(d2l, data)
+        net.decoder.dense.bias.set_value(np.eye(len(data.tgt_vocab))[5] * 100)
+        found = translation.translate(net, ["twenty five", "one"], data, 7)
+        assert found == [" ".join([data.tgt_vocab.to_tokens(5)] * 7)] * 2
+
+    def test_without_dropout(self, trained):
+        net, data = trained
+        sentences = [english for english, _ in data.train[:7]]
+        first = translation.translate(net, sentences, data, STEPS)
+        net.train()
+        assert translation.translate(net, sentences, data, STEPS) == first
+
+
+def test_score_by_hand(monkeypatch):
+    pairs = [("a", "un deux trois"), ("b", "un deux trois quatre"), ("c", "cinq")]
+    found = ["un deux trois", "un trois quatre", "six"]
+    monkeypatch.setattr(translation, "translate", lambda *arguments: found)
+    # The second: 3 words of 3 are right, and 1 pair of 2; one word is missing.
+    second = math.exp(1 - 4 / 3) * 1**0.5 * (1 / 2) ** 0.25
+    exact, mean = translation.score(None, pairs, None, STEPS)
+    assert exact == 1 / 3 and math.isclose(mean, (1 + second + 0) / 3)
+
+
+class TestProgress:
+    def test_gives_every_item_once(self):
+        assert [*progress([3, 5, 7])] == [3, 5, 7]
+        assert [*progress(range(0))] == []
+
+    def test_any_iterable_will_do(self):
+        assert [*progress(iter("abc"))] == [*"abc"]
+
+    def test_shows_nothing_without_a_browser(self):
+        assert (
+            run_cells(PROGRESS.format("environ.pop('JPY_SESSION_NAME', None)"))[0] == []
+        )
+
+    def test_shows_a_bar_in_jupyterlab(self):
+        cell = PROGRESS.format("environ['JPY_SESSION_NAME'] = 'x.ipynb'")
+        begun = cell.replace("list(items)", "next(items), next(items)")
+        whole, part = run_cells(cell, begun + ";")
+        assert whole == []  # drawn, and cleared at the end
+        (bar,) = part
+        assert bar.data["text/html"] == "<progress value='1' max='3'></progress> 1 / 3"
+
+    def test_is_drawn_once_for_each_item_and_cleared_once(self, monkeypatch):
+        from d2l_ext import progress as module
+
+        calls = collections.Counter()
+
+        class Bar:
+            def update(self, drawn):
+                calls["drawn"] += 1
+
+        monkeypatch.setattr(module, "_is_watched", lambda: True)
+        monkeypatch.setattr(module, "_bar", Bar)
+        monkeypatch.setattr(module, "_clear", lambda: calls.update(["cleared"]))
+        assert [*progress(range(5))] == [*range(5)]
+        assert calls == {"drawn": 5, "cleared": 1}
+
+
+PROGRESS = """import os
+os.{}
+from d2l_ext.progress import progress
+items = progress(range(3))
+done = list(items)"""
