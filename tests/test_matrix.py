@@ -252,7 +252,12 @@ def test_a_shim_that_does_not_run_is_no_python(tmp_path, monkeypatch):
     program(versions / f"{version}.9" / "bin" / name, good)
     newer = program(versions / f"{version}.10" / "bin" / name, good)
     assert matrix.find_python(version) == newer
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "another's"))
+    assert matrix.find_python(version) is None
+    monkeypatch.setenv("PATH", str(tmp_path / "pyenv" / "shims"))
+    assert matrix.find_python(version) == newer
     on_path = program(tmp_path / "bin" / name, good)
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
     monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path / "shims"), "no", ""]))
     assert matrix.find_python(version) == newer
     monkeypatch.setenv("PATH", f"{tmp_path / 'shims'}{os.pathsep}{tmp_path / 'bin'}")

@@ -65,8 +65,11 @@ def find_python(version):
     """The path of an interpreter that runs, or None: a shim of pyenv may well not."""
     name, wanted = "python" + version, tuple(map(int, version.split(".")))
     folders = os.environ.get("PATH", "").split(os.pathsep)
-    pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
-    found = glob.glob(os.path.join(pyenv, "versions", version + ".*", "bin"))
+    roots = [os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")]
+    # Wherever its shims are, if the home is another's.
+    roots += [os.path.dirname(f) for f in folders if os.path.basename(f) == "shims"]
+    within = os.path.join("versions", version + ".*", "bin")
+    found = {path for root in roots for path in glob.glob(os.path.join(root, within))}
     for folder in folders + sorted(found, key=numbers, reverse=True):
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK) and version_of(path) == wanted:
