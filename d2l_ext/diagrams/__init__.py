@@ -4,6 +4,7 @@ from .attention_cues import involuntary_cue, volitional_cue
 from .attention_pooling import attention_pooling
 from .multi_head import multi_head
 from .sequence_models import sequence_models
+from .transformer import transformer
 from .weighted_sum import weighted_sum
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "involuntary_cue",
     "multi_head",
     "sequence_models",
+    "transformer",
     "volitional_cue",
     "weighted_sum",
 ]
