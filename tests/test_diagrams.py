@@ -75,6 +75,28 @@ def test_figure_10_1_3_pairs_each_key_with_a_value(num_pairs, chosen):
     assert f"$k_{num_pairs + 1}$" not in texts
 
 
+def test_figure_10_7_1_has_every_connection():
+    panel = diagrams.transformer()[0]
+    texts = [(t.get_text().replace("\n", " "), t.get_position()) for t in panel.texts]
+    boxes = {name: [p for n, p in texts if n == name] for name, _ in texts if name}
+    counts = {name: len(places) for name, places in boxes.items()}
+    assert counts["Add & norm"] == 5 and counts["Position-wise FFN"] == 2
+    assert counts["Multi-head attention"] == 2
+    assert counts["Masked multi-head attention"] == counts["FC"] == 1
+    left, right = (boxes[name][0][0] for name in ("Sources", "Targets"))
+    # One arrow in from below for each box and circle, and from the decoder out.
+    upwards = [(s, e) for s, e, _ in arrows(panel) if s[0] == e[0] and s[1] < e[1]]
+    assert sum(s[0] == left for s, _ in upwards) == 6
+    assert sum(s[0] == right for s, _ in upwards) == 10
+    # From the side into the norms; and the red one, into the decoder.
+    norms = sorted(y for _, y in boxes["Add & norm"])
+    beside = sorted(e[1] for s, e, red in arrows(panel) if s[1] == e[1] and not red)
+    assert beside[2:] == norms and beside[0] == beside[1]  # those two: positions
+    ((_, end, _),) = [a for a in arrows(panel) if a[2]]
+    (cross,) = [p for p in boxes["Multi-head attention"] if p[0] == right]
+    assert end[1] == cross[1] and end[0] < right
+
+
 @pytest.mark.parametrize("name", diagrams.__all__)
 def test_texts_need_no_chinese_font(name):
     drawn = getattr(diagrams, name)()

@@ -5,6 +5,7 @@ from .attention_pooling import attention_pooling
 from .encoder_decoder import encoder_decoder
 from .multi_head import multi_head
 from .sequence_models import sequence_models
+from .transformer import transformer
 from .weighted_sum import weighted_sum
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "involuntary_cue",
     "multi_head",
     "sequence_models",
+    "transformer",
     "volitional_cue",
     "weighted_sum",
 ]

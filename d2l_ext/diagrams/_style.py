@@ -72,3 +72,10 @@ def arrow(
     style = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "lw": width}
     style["color"] = color
     panel.annotate("", xy=end, xytext=start, arrowprops=style, zorder=3)
+
+
+def line(
+    panel: Axes, points: list[Point], color: str = INK, width: float = 1.2
+) -> None:
+    """Draw a line through the points; an arrow goes on from its end."""
+    panel.plot(*zip(*points), color=color, lw=width, zorder=2.5)
