@@ -16,7 +16,9 @@ def test_parameters_keep_no_bits_that_versions_differ_in():
         d2l_ext.TransformerDecoder(len(data.tgt_vocab), *sizes),
     )
     before = [p.numpy().copy() for p in net.parameters()]
-    losses = translation.train_seq2seq(net, data.train_iter, 0.01, 2, data.tgt_vocab, 2**-20)
+    losses = translation.train_seq2seq(
+        net, data.train_iter, 0.01, 2, data.tgt_vocab, 2**-20
+    )
     assert len(losses) == 2 and losses[1] < losses[0]
     for p in net.parameters():
         steps = p.numpy().astype("float64") * 2**20
