@@ -26,9 +26,9 @@ def masked_softmax(X: paddle.Tensor, valid_lens: ValidLens) -> paddle.Tensor:
     Args:
         X: scores, float tensor (batch, queries, keys). It is not changed.
         valid_lens: None, or the number of valid keys, (batch,) or (batch, queries):
-            a tensor, NumPy array or list of any integer or float type. Key j is
-            valid where j < valid_lens; a length above the number of keys masks
-            nothing, one of 0 or less masks the whole row.
+            a tensor, NumPy array or list of any integer or float type; one number will
+            do for a batch of one. Key j is valid where j < valid_lens; a length above
+            the number of keys masks nothing, one of 0 or less masks the whole row.
 
     Returns:
         Weights of X's shape and dtype. Each row sums to 1; a row without a valid key

@@ -45,7 +45,8 @@ TEXT = [
 ]
 FIGURES = [
     new_code_cell(
-        "import numpy as np\nimport matplotlib.pyplot as plt\n"
+        # With matplotlib 3.8, the magic makes the formats below hold from the start.
+        "%matplotlib inline\nimport numpy as np\nimport matplotlib.pyplot as plt\n"
         "from matplotlib_inline.backend_inline import set_matplotlib_formats\n"
         "set_matplotlib_formats('retina')\nx = np.arange(60)"
     ),
