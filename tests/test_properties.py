@@ -50,6 +50,12 @@ def tensor(array, dtype):
     return rounded, rounded.astype("float64").numpy()
 
 
+def tensors(draw, dtype, *shapes):
+    """Of each shape a tensor; and a list of what they are after rounding."""
+    pairs = [tensor(numbers(draw, *shape), dtype) for shape in shapes]
+    return [t for t, _ in pairs], [exact for _, exact in pairs]
+
+
 def close(found, expected, dtype):
     found = found.astype("float64").numpy()
     assert found.shape == expected.shape
@@ -88,13 +94,12 @@ def test_masked_softmax(data, batch, queries, keys, dtype):
 def test_dot_product_attention(data, batch, queries, keys, size, value_size, dtype):
     array, lens = data.draw(lengths(batch, queries, keys))
     shapes = [(batch, queries, size), (batch, keys, size), (batch, keys, value_size)]
-    pairs = [tensor(numbers(data.draw, *shape), dtype) for shape in shapes]
+    inputs, exact = tensors(data.draw, dtype, *shapes)
     layer = d2l_ext.DotProductAttention(0.5)
     layer.eval()
-    output = layer(*[t for t, _ in pairs], lens)
-    exact = [a for _, a in pairs]
+    output = layer(*inputs, lens)
     expected, weights = reference.dot_product_attention(*exact, array)
-    assert output.dtype == pairs[2][0].dtype
+    assert output.dtype == inputs[2].dtype
     close(output, expected.reshape(batch, queries, value_size), dtype)
     close(layer.attention_weights, weights, dtype)
 
@@ -123,10 +128,9 @@ def all_close(found, expected, dtype):
 def test_gradients_of_attention(data, dtype, batch, queries, keys, size, value_size):
     array, lens = data.draw(lengths(batch, queries, keys))
     shapes = [(batch, queries, size), (batch, keys, size), (batch, keys, value_size)]
-    pairs = [tensor(numbers(data.draw, *shape), dtype) for shape in shapes]
+    inputs, exact = tensors(data.draw, dtype, *shapes)
     G, exact_G = tensor(numbers(data.draw, batch, queries, value_size), dtype)
-    found = gradients(d2l_ext.DotProductAttention(0), [t for t, _ in pairs], lens, G)
-    exact = [a for _, a in pairs]
+    found = gradients(d2l_ext.DotProductAttention(0), inputs, lens, G)
     expected = reference.dot_product_attention_gradients(*exact, array, exact_G)
     all_close(found, expected, dtype)
 
@@ -174,9 +178,8 @@ def test_multi_head_attention(data, dtype, batch, queries, keys, num_heads):
     layer = d2l_ext.MultiHeadAttention(5, 7, 11, 6, num_heads, 0.5)
     layer.to(dtype=dtype)
     layer.eval()
-    sizes = [(queries, 7), (keys, 5), (keys, 11)]
-    pairs = [tensor(numbers(data.draw, batch, *s), dtype) for s in sizes]
-    inputs, exact = [t for t, _ in pairs], [a for _, a in pairs]
+    shapes = [(batch, queries, 7), (batch, keys, 5), (batch, keys, 11)]
+    inputs, exact = tensors(data.draw, dtype, *shapes)
     output = layer(*inputs, lens)
     linears = (layer.W_q, layer.W_k, layer.W_v, layer.W_o)
     matrices = [linear.weight.astype("float64").numpy() for linear in linears]
@@ -199,9 +202,8 @@ def test_additive_attention(data, dtype, batch, queries, keys, num_hiddens):
     layer = d2l_ext.AdditiveAttention(5, 7, num_hiddens, 0.5)
     layer.to(dtype=dtype)
     layer.eval()
-    sizes = [(queries, 7), (keys, 5), (keys, 11)]
-    pairs = [tensor(numbers(data.draw, batch, *s), dtype) for s in sizes]
-    inputs, exact = [t for t, _ in pairs], [a for _, a in pairs]
+    shapes = [(batch, queries, 7), (batch, keys, 5), (batch, keys, 11)]
+    inputs, exact = tensors(data.draw, dtype, *shapes)
     output = layer(*inputs, lens)
     linears = (layer.W_q, layer.W_k, layer.w_v)
     matrices = [linear.weight.astype("float64").numpy() for linear in linears]
