@@ -12,7 +12,7 @@ from .progress import progress
 from .repair import patch_d2l
 from .repairs.translation import MaskedSoftmaxCELoss, bleu
 
-nn = paddle.nn
+nn, dist = paddle.nn, paddle.distributed
 Pair = tuple[str, str]
 
 
@@ -111,6 +111,8 @@ def train_seq2seq(
     """Train with Adam and teacher forcing; return the loss of a token, by epoch.
 
     Book: section 9.7. Padding counts nothing, and gradients are clipped to a norm of 1.
+    In a process that paddle.distributed.launch started, after init_parallel_env(),
+    each process takes its share of every batch; what is learned is the same.
 
     Args:
         net: an encoder-decoder: net(source, decoder input, source's valid lengths)
@@ -130,23 +132,55 @@ def train_seq2seq(
     )
     loss = MaskedSoftmaxCELoss()
     net.train()
+    processes = _processes()
+    model = paddle.DataParallel(net) if processes > 1 else net
     losses = []
     for _ in progress(range(num_epochs)):
         total = tokens = 0.0
-        for X, X_valid_len, Y, Y_valid_len in data_iter:
+        for batch in data_iter:
+            X, X_valid_len, Y, Y_valid_len = _share(batch)
             bos = paddle.full([Y.shape[0], 1], tgt_vocab["<bos>"], Y.dtype)
             dec_input = paddle.concat([bos, Y[:, :-1]], axis=1)
-            Y_hat, _ = net(X, dec_input, X_valid_len)
+            Y_hat, _ = model(X, dec_input, X_valid_len)
             loss_of_each = loss(Y_hat, Y, Y_valid_len)
-            loss_of_each.sum().backward()
+            # DataParallel takes the mean of the processes' gradients, where the sum
+            # over the whole batch is wanted.
+            (loss_of_each.sum() * processes).backward()
             optimizer.step()
             optimizer.clear_grad()
             if grid is not None:
                 _round_parameters(net, grid)
-            total += loss_of_each.sum().item() * Y.shape[1]
-            tokens += Y_valid_len.sum().item()
-        losses.append(total / tokens)
+            total += float(loss_of_each.sum()) * Y.shape[1]
+            tokens += float(Y_valid_len.sum())
+        losses.append(_over_processes(total) / _over_processes(tokens))
     return losses
+
+
+def _processes() -> int:
+    """How many train together: one, unless init_parallel_env() was called."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def _share(batch: Sequence[paddle.Tensor]) -> list[paddle.Tensor]:
+    """The part of a batch that this process computes."""
+    processes = _processes()
+    if processes == 1:
+        return list(batch)
+    if len(batch[0]) < processes:
+        raise ValueError(
+            f"a batch must have a pair for each of the {processes} processes, "
+            f"got {len(batch[0])}"
+        )
+    return [part[dist.get_rank() :: processes] for part in batch]
+
+
+def _over_processes(number: float) -> float:
+    """The sum of what the processes have counted."""
+    if _processes() == 1:
+        return number
+    total = paddle.to_tensor(number, "float64")
+    dist.all_reduce(total)
+    return float(total)
 
 
 def _round_parameters(net: nn.Layer, grid: float) -> None:
