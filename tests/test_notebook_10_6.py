@@ -4,40 +4,23 @@ The gate compares the notebook with itself. Here its headings, equations and num
 compared with what they have to be.
 """
 
-import re
-import unicodedata
-from pathlib import Path
+import math
 
-import nbformat
 import numpy as np
 import paddle
 import pytest
+from paddle import nn
 
 import d2l_ext
 from tests import reference
+from tests.notebooks import Notebook
 
-PATH = Path(__file__).parents[1] / (
-    "notebooks/10-6-self-attention-and-positional-encoding.ipynb"
-)
-NOTEBOOK = nbformat.read(PATH, as_version=4)
-CELLS = {cell.id: cell for cell in NOTEBOOK.cells}
-PROSE = "\n".join(c.source for c in NOTEBOOK.cells if c.cell_type == "markdown")
-
-
-def printed(cell_id):
-    return "".join(o.text for o in CELLS[cell_id].outputs if o.output_type == "stream")
-
-
-def positions(*texts):
-    """Where the texts stand in the prose; each must be there once."""
-    for text in texts:
-        assert PROSE.count(text) == 1, text
-    return [PROSE.index(text) for text in texts]
+NOTEBOOK = Notebook("10-6-self-attention-and-positional-encoding.ipynb")
+CELLS, printed = NOTEBOOK.cells, NOTEBOOK.printed
 
 
 def test_headings_equations_and_figure_stand_in_the_book_s_order():
-    headings = re.findall(r"^(#+ .*)$", PROSE, re.MULTILINE)
-    assert headings == [
+    assert NOTEBOOK.headings() == [
         "# 10.6 自注意力和位置编码",
         "## 自注意力",
         "## 比较卷积神经网络、循环神经网络和自注意力",
@@ -46,44 +29,29 @@ def test_headings_equations_and_figure_stand_in_the_book_s_order():
         "### 相对位置信息",
         "## 小结",
         "## 练习",
+        "### 练习1：堆叠自注意力层",
+        "### 练习2：学出来的位置编码",
         "## 参考文献",
     ]
-    order = positions(
+    order = NOTEBOOK.places(
         r"\tag{10.6.1}", "**图10.6.1**", r"\tag{10.6.2}", r"\tag{10.6.3}", "## 小结"
     )
     assert order == sorted(order)
 
 
 def test_every_reference_is_cited_and_listed():
-    cited = PROSE[: PROSE.index("## 参考文献")]
-    numbers = set()
-    for group in re.findall(r"\[([\d, –]+)\]", cited):
-        for part in group.split(", "):
-            first, _, last = part.partition("–")
-            numbers |= set(range(int(first), int(last or first) + 1))
-    listed = re.findall(r"^(\d)\. ", PROSE[PROSE.index("## 参考文献") :], re.MULTILINE)
-    assert numbers == {int(n) for n in listed} == set(range(1, 8))
+    cited, listed = NOTEBOOK.references()
+    assert cited == listed == set(range(1, 10))
 
 
-@pytest.mark.parametrize("cell", [c for c in CELLS.values() if c.cell_type == "code"])
-def test_code_is_short_and_78_columns_wide(cell):
-    lines = cell.source.split("\n")
-    assert len(lines) <= 20
-    for line in lines:
-        width = sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
-        assert width <= 78, line
-
-
-def test_chinese_comments_have_no_full_stop():
-    for cell in CELLS.values():
-        if cell.cell_type == "code":
-            assert not re.search(r"#.*。\s*$", cell.source, re.MULTILINE), cell.id
+def test_code_is_short_and_narrow():
+    NOTEBOOK.check_style()
 
 
 def saved_class():
     """The class marked #@save, as the notebook defines it."""
-    (source,) = [c.source for c in CELLS.values() if c.source.startswith("#@save")]
-    names = {"paddle": paddle, "nn": paddle.nn}
+    (source,) = [c.source for c in NOTEBOOK.code if c.source.startswith("#@save")]
+    names = {"paddle": paddle, "nn": nn}
     exec(source, names)
     return names["PositionalEncoding"]
 
@@ -156,3 +124,99 @@ def test_largest_error_of_the_rotation():
         error = points[:-delta] * np.exp(1j * delta * omega) - points[delta:]
         worst = max(worst, np.abs(error.real).max(), np.abs(error.imag).max())
     assert f"999个偏移中，最大的误差是{worst:.1e}" in printed("rotation")
+
+
+def exercise(number, body=None):
+    names = {"math": math, "nn": nn, "np": np, "paddle": paddle}
+    names["rng"] = np.random.default_rng(0)
+    return NOTEBOOK.exercise(number, names, body)
+
+
+def test_own_answers_pass(capsys):
+    pair_by_pair = """pairs = [(a, b) for i, a in enumerate(Y) for b in Y[:i]]
+return np.mean([
+    a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in pairs])"""
+    exercise(1)
+    exercise(1, pair_by_pair)
+    by_embedding = """def __init__(self, num_hiddens, dropout, max_len=1000):
+    super().__init__()
+    self.table = nn.Embedding(max_len, num_hiddens)
+    self.dropout = nn.Dropout(dropout)
+
+def forward(self, X):
+    return self.dropout(X + self.table(paddle.arange(X.shape[1])))"""
+    exercise(2)
+    exercise(2, by_embedding)
+    assert capsys.readouterr().out.count("检查通过") == 4
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return (Y @ Y.T).mean()",
+        "Y = Y / np.linalg.norm(Y, axis=1, keepdims=True); return (Y @ Y.T).mean()",
+        "Y = Y / np.linalg.norm(Y, axis=0); n = len(Y)\n"
+        "return ((Y @ Y.T).sum() - n) / (n * (n - 1))",
+    ],
+)
+def test_wrong_answers_to_exercise_1_fail(body):
+    with pytest.raises(AssertionError):
+        exercise(1, body)
+
+
+@pytest.mark.parametrize(
+    "table, output",
+    [
+        ("paddle.randn(shape)", "self.dropout(X + self.P[:, :n])"),
+        ("self.create_parameter(shape)", "X + self.P[:, :n]"),
+        ("self.create_parameter(shape)", "self.dropout(X + self.P[:, -n:])"),
+        ("self.create_parameter(shape)", "self.dropout(X + 2 * self.P[:, :n])"),
+        ("self.create_parameter([2, *shape[1:]])", "self.dropout(X + self.P[:, :n])"),
+    ],
+)
+def test_wrong_answers_to_exercise_2_fail(table, output):
+    body = f"""def __init__(self, num_hiddens, dropout, max_len=1000):
+    super().__init__()
+    self.dropout = nn.Dropout(dropout)
+    shape = [1, max_len, num_hiddens]
+    self.P = {table}
+
+def forward(self, X):
+    n = X.shape[1]
+    return {output}"""
+    with pytest.raises(AssertionError):
+        exercise(2, body)
+
+
+def attention(X, parameters, num_heads):
+    """Self-attention of one sample, head by head."""
+    q, k, v, o = parameters
+    size = X.shape[1] // num_heads
+    heads = []
+    for h in range(num_heads):
+        part = slice(h * size, (h + 1) * size)
+        scores = (X @ q)[:, part] @ (X @ k)[:, part].T / math.sqrt(size)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        heads.append(weights @ (X @ v)[:, part])
+    return np.concatenate(heads, axis=1) @ o
+
+
+def test_similarity_by_depth():
+    d, n = 32, 20
+    embeddings = np.random.default_rng(0).standard_normal((n, d))
+    start = embeddings + reference.positional_encoding(n, d)
+    lines = printed("exercise-1-similarity").splitlines()
+    for line, (residual, norm) in zip(lines, [(0, 0), (1, 0), (1, 1)]):
+        rng, X = np.random.default_rng(1), start
+        found = []
+        for _ in range(24):
+            parameters = [rng.normal(0, d**-0.5, (d, d)) for _ in range(4)]
+            X = attention(X, parameters, 4) + residual * X
+            if norm:
+                X = X - X.mean(axis=1, keepdims=True)
+                X /= np.sqrt((X**2).mean(axis=1, keepdims=True) + 1e-5)
+            unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+            found.append((unit @ unit.T)[~np.eye(n, dtype=bool)].mean())
+        values = "、".join(f"{found[i - 1]:.2f}" for i in (2, 8, 24))
+        assert f"是{values}，" in line and line.endswith(f"{np.abs(X).max():.1f}")

@@ -1,6 +1,7 @@
 """Section 10.7: the notebook against the book's outline, and its numbers a second way."""
 
 import math
+import re
 
 import numpy as np
 import paddle
@@ -8,7 +9,7 @@ import pytest
 
 import d2l_ext
 from d2l_ext import translation
-from tests.notebooks import Notebook
+from tests.notebooks import FOLDER, Notebook
 
 NOTEBOOK = Notebook("10-7-transformer.ipynb")
 CLASSES = (
@@ -342,3 +343,15 @@ class TestExercises:
     def test_wrong_answer_fails(self, untrained, number, body):
         with pytest.raises((AssertionError, AttributeError, TypeError, ValueError)):
             NOTEBOOK.exercise(number, untrained, body)
+
+
+def test_several_devices_as_the_example_says():
+    """tests/test_several_devices.py runs it; here, that the notebook says the same."""
+    assert NOTEBOOK.printed("gradients-add-up").endswith("： True\n")
+    script = (FOLDER.parent / "examples" / "several_devices.py").read_text("utf-8")
+    text = NOTEBOOK.source("launcher")
+    command = re.search(r"```bash\n(.*)\n```", text)[1]
+    assert command in script
+    python = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    for line in filter(None, python.splitlines()):
+        assert line in script
