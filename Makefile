@@ -5,8 +5,9 @@ GPU ?=
 CORNERS ?=
 VENV_PYTHON := .venv/bin/python
 STATE := $(CURDIR)/.venv/var
-# By file: the cells of a notebook need one kernel, one after the other.
-PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+# By file: the cells of a notebook need one kernel, one after the other. Notebooks come
+# first, since the two that train take longest.
+PARALLEL := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # What a user has set up for other work must not change what the notebooks show, and
 # a home folder that cannot be written to must not bring up warnings in them.
