@@ -205,6 +205,8 @@ def test_sentences_that_went_wrong(data):
         assert dict(data.held_out)[english] == wanted != found
         short += " " not in english
     assert f"译错的{len(lines)}句中有{short}句只有一个词" in NOTEBOOK.prose
+    alone = sum(" " not in english for english, _ in data.train)
+    assert f"在训练集的{len(data.train)}对里只有{alone}对" in NOTEBOOK.prose
     # Nothing but "zero" is unknown, and it is in the training part, as the text says.
     words = [w for english, _ in data.train + data.held_out for w in english.split()]
     rare = {word for word, count in Counter(words).items() if count < 2}
@@ -281,6 +283,7 @@ return paddle.stack(out, axis=1), {}"""
         (2, "pass"),
         (2, "return decoder"),
         (2, "decoder.attention = d2l.AdditiveAttention(16, 16, 16, 0)\nreturn decoder"),
+        (2, "decoder.attention = d2l.DotProductAttention(0)\nreturn decoder"),
         (2, "decoder.product = d2l.DotProductAttention(dropout)\nreturn decoder"),
         (2, "class Plain(nn.Layer):\n"
             "    def forward(self, q, k, v, lens):\n"

@@ -315,6 +315,7 @@ WRONG = [
     (3, LM.format(1, 1, EMBED).replace("blk(Y, lens)", "blk(Y, None)")),
     (3, LM.format(2, 2, EMBED)),
     (3, "return self.dense(self.pos_encoding(self.embedding(X)))"),
+    (3, LM.format(1, 1, "self.embedding(X)")),
     (3, LM.format(1, 1, "self.embedding(X)").replace("in self.blks", "in [self.blks[0]]")),
     (4, "pass"),
     (4, "return 3 * n * d * d + 2 * n * n * d, num_heads * n * n"),
