@@ -39,15 +39,15 @@ def test_code_is_short_and_narrow():
 def test_weights_of_the_things_on_the_desk():
     """Each number by hand: the score is 6 times one of the two features."""
     readable, coloured = (0.5, 0.6, 0, 0.2, 1), (0, 0, 1, 0, 0)
-    expected = [("没有查询", [0.2] * 5, "都一样")]
+    expected = [("没有查询", [0.2] * 5, "全都一样")]
     for name, feature, thing in [
         ("看重颜色", coloured, "咖啡"),
         ("想要阅读", readable, "书"),
     ]:
         powers = [math.exp(6 * f) for f in feature]
         weights = [round(p / sum(powers), 2) for p in powers]
-        expected.append((name, weights, thing))
-    lines = [f"{n}：权重{w}，最大的是：{t}" for n, w, t in expected]
+        expected.append((name, weights, f"最大的是{thing}"))
+    lines = [f"{n}：权重{w}，{t}" for n, w, t in expected]
     assert NOTEBOOK.printed("desk").splitlines() == lines
 
 

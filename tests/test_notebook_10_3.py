@@ -221,6 +221,8 @@ WRONG = [
     (2, "pass"),
     (2, LAYER.format("self.W = nn.Linear(query_size, key_size)",
                      "(self.W(q) + 1) @ k.transpose([0, 2, 1])")),
+    (2, LAYER.format("self.W = nn.Linear(query_size, key_size)",
+                     "self.W(q) @ k.transpose([0, 2, 1])")),
     (2, LAYER.format("self.W = nn.Linear(query_size, key_size, bias_attr=False)",
                      "self.W(q).tanh() @ k.transpose([0, 2, 1])")),
     (2, LAYER.format("self.W = nn.Linear(query_size, key_size, bias_attr=False)",
