@@ -23,7 +23,8 @@ def progress(items: Any) -> Iterator[Any]:
             bar.update(_drawn(done, total))
         yield item
     if bar is not None:
-        _clear()
+        # Not clear_output(): it would wipe away what the cell has printed so far.
+        bar.update({}, raw=True)
 
 
 def _is_watched() -> bool:
@@ -41,9 +42,3 @@ def _bar() -> Any:
     from IPython.display import HTML, display
 
     return display(HTML(""), display_id=True)
-
-
-def _clear() -> None:
-    from IPython.display import clear_output
-
-    clear_output()

@@ -1,6 +1,5 @@
 """The corpus of 10.4 and 10.7, how they train and translate, and the progress bar."""
 
-import collections
 import math
 
 import numpy as np
@@ -321,25 +320,29 @@ class TestProgress:
     def test_shows_a_bar_in_jupyterlab(self):
         cell = PROGRESS.format("environ['JPY_SESSION_NAME'] = 'x.ipynb'")
         begun = cell.replace("list(items)", "next(items), next(items)")
-        whole, part = run_cells(cell, begun + ";")
-        assert whole == []  # drawn, and cleared at the end
-        (bar,) = part
+        (bar,) = run_cells(begun + ";")[0]
         assert bar.data["text/html"] == "<progress value='1' max='3'></progress> 1 / 3"
 
-    def test_is_drawn_once_for_each_item_and_cleared_once(self, monkeypatch):
+    def test_bar_vanishes_and_what_was_printed_stays(self):
+        cell = PROGRESS.format("environ['JPY_SESSION_NAME'] = 'x.ipynb'")
+        printed, bar, later = run_cells(f"print('before')\n{cell}\nprint('after')")[0]
+        assert (printed.text, later.text) == ("before\n", "after\n")
+        assert bar.data == {}
+
+    def test_is_drawn_once_for_each_item(self, monkeypatch):
         from d2l_ext import progress as module
 
-        calls = collections.Counter()
+        drawn = []
 
         class Bar:
-            def update(self, drawn):
-                calls["drawn"] += 1
+            def update(self, content, **raw):
+                drawn.append(content)
 
         monkeypatch.setattr(module, "_is_watched", lambda: True)
         monkeypatch.setattr(module, "_bar", Bar)
-        monkeypatch.setattr(module, "_clear", lambda: calls.update(["cleared"]))
         assert [*progress(range(5))] == [*range(5)]
-        assert calls == {"drawn": 5, "cleared": 1}
+        assert [bar.data[-5:] for bar in drawn[:-1]] == [f"{i} / 5" for i in range(5)]
+        assert drawn[-1] == {}
 
 
 PROGRESS = """import os

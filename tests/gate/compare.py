@@ -44,13 +44,18 @@ def fresh_outputs(messages):
             display = content.get("transient", {}).get("display_id")
             if display is not None:
                 displays[display] = output
-    return merge_streams(outputs)
+    return as_shown(outputs)
 
 
-def merge_streams(outputs):
-    """Join neighbouring pieces of one stream: the kernel cuts them anywhere."""
+def as_shown(outputs):
+    """Join neighbouring pieces of one stream: the kernel cuts them anywhere.
+
+    A display that was emptied, as a progress bar is at its end, does not count.
+    """
     merged = []
     for output in copy.deepcopy(outputs):
+        if output.output_type == "display_data" and not output.data:
+            continue
         if (
             merged
             and output.output_type == "stream"

@@ -175,7 +175,7 @@ class Cell(IPyNbCell):
             self.cell.outputs = stored
         if notebook.timed_out:
             self.explain(None)
-        problem = self.judge(compare.merge_streams(stored))
+        problem = self.judge(compare.as_shown(stored))
         if problem:
             self.fail(problem)
 
