@@ -205,8 +205,13 @@ def divisible_axis(
 
 @paddle.jit.not_to_static
 def ends_in(name: str, value: paddle.Tensor, meaning: str, sizes: list[int]) -> None:
-    """Check the last sizes of ``value``."""
+    """Check the last sizes of ``value``, before which there is another axis."""
     last = tuple(value.shape)[-len(sizes) :]
+    if len(value.shape) == len(sizes):
+        raise ValueError(
+            f"{name} must have an axis before {meaning} {sizes}, "
+            f"got shape {tuple(value.shape)}"
+        )
     if len(last) < len(sizes) or not all(map(same, last, sizes)):
         raise ValueError(
             f"{name} must end in {meaning} {sizes}, got shape {tuple(value.shape)}"

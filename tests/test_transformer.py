@@ -344,6 +344,7 @@ WRONG_CALLS = [
     (lambda: d2l_ext.EncoderBlock(6, 6, 6, 6, 6, 7, 7, 2, 0), ValueError, r"ffn_num_input must equal num_hiddens \(6\), got 7"),
     (lambda: d2l_ext.EncoderBlock(6, 6, 6, 6, [], 6, 7, 2, 0), ValueError, r"norm_shape must hold at least 1 size, got list \[\]"),
     (lambda: d2l_ext.AddNorm(7, 0)(paddle.ones([2, 3, 6]), paddle.ones([2, 3, 6])), ValueError, r"X must end in normalized_shape \[7\], got shape \(2, 3, 6\)"),
+    (lambda: d2l_ext.AddNorm([3, 6], 0)(*paddle.ones([2, 3, 6])), ValueError, r"X must have an axis before normalized_shape \[3, 6\], got shape \(3, 6\)"),
     (lambda: d2l_ext.AddNorm(6, 0)(paddle.ones([2, 3, 6]), paddle.ones([2, 1, 6])), ValueError, r"Y must have the shape of X, \(2, 3, 6\), got \(2, 1, 6\)"),
     (lambda: d2l_ext.PositionWiseFFN(7, 3, 5)(paddle.ones([2, 3, 6])), ValueError, r"X must have ffn_num_input \(7\) on axis 2, got 6 in shape \(2, 3, 6\)"),
 ]  # fmt: skip
