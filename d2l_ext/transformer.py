@@ -171,7 +171,8 @@ class EncoderBlock(Layer):
             :class:`MultiHeadAttention`.
         norm_shape: as in :class:`AddNorm`.
         ffn_num_input, ffn_num_hiddens: as in :class:`PositionWiseFFN`.
-        use_bias: whether the linear layers of the attention have a bias.
+        use_bias: whether the linear layers of the attention have a bias, or Paddle's
+            ParamAttr for it.
         kwargs: passed on to paddle.nn.Layer.
 
     Raises:
@@ -194,11 +195,11 @@ class EncoderBlock(Layer):
         ffn_num_hiddens: int,
         num_heads: int,
         dropout: float,
-        use_bias: bool = False,
+        use_bias: bool | paddle.ParamAttr | None = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        use_bias = bool(_check.bias("use_bias", use_bias))
+        use_bias = _check.bias("use_bias", use_bias)
         self.attention = MultiHeadAttention(
             key_size, query_size, value_size, num_hiddens, num_heads, dropout, use_bias
         )
@@ -284,7 +285,7 @@ class TransformerEncoder(Layer):
         num_heads: int,
         num_layers: int,
         dropout: float,
-        use_bias: bool = False,
+        use_bias: bool | paddle.ParamAttr | None = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)

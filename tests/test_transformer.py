@@ -304,6 +304,17 @@ def test_parameters_and_outputs_are_those_of_d2l():
     }
 
 
+def test_bias_is_what_the_attention_takes():
+    """A ParamAttr counts, and None is Paddle's own choice: a bias of zeros."""
+    thirds = paddle.ParamAttr(initializer=paddle.nn.initializer.Constant(1 / 3))
+    for use_bias, value in (True, 0), (None, 0), (thirds, 1 / 3):
+        block = d2l_ext.EncoderBlock(6, 6, 6, 6, 6, 6, 7, 2, 0, use_bias)
+        for layer in (block.attention.W_q, block.attention.W_o):
+            np.testing.assert_allclose(layer.bias.numpy(), [value] * 6, rtol=1e-6)
+    block = d2l_ext.EncoderBlock(6, 6, 6, 6, 6, 6, 7, 2, 0, False)
+    assert block.attention.W_k.bias is None
+
+
 def test_gradients_reach_every_parameter():
     source, target = encoder(dropout=0.1), decoder(dropout=0.1)
     X, Y = tokens(SOURCE_WORDS, SOURCE), tokens(TARGET_WORDS, TARGET)
