@@ -141,11 +141,9 @@ def tokens(name: str, value: paddle.Tensor, vocab_size: int) -> None:
     tensor(name, value, ("batch", "n"))
     if value.dtype not in (paddle.int32, paddle.int64):
         raise TypeError(f"{name} must hold tokens, int32 or int64, got {value.dtype}")
-    if (
-        is_empty(value)
-        or not paddle.in_dynamic_mode()
-        or not value.place.is_cpu_place()
-    ):
+    # Not value.place: to_static, which may run into it here, would lose its way.
+    on_cpu = paddle.in_dynamic_mode() and paddle.get_device() == "cpu"
+    if is_empty(value) or not on_cpu:
         return
     low, high = int(value.min()), int(value.max())
     if low < 0 or high >= vocab_size:
@@ -207,8 +205,13 @@ def divisible_axis(
 
 @paddle.jit.not_to_static
 def ends_in(name: str, value: paddle.Tensor, meaning: str, sizes: list[int]) -> None:
-    """Check the last sizes of ``value``."""
+    """Check the last sizes of ``value``, before which there is another axis."""
     last = tuple(value.shape)[-len(sizes) :]
+    if len(value.shape) == len(sizes):
+        raise ValueError(
+            f"{name} must have an axis before {meaning} {sizes}, "
+            f"got shape {tuple(value.shape)}"
+        )
     if len(last) < len(sizes) or not all(map(same, last, sizes)):
         raise ValueError(
             f"{name} must end in {meaning} {sizes}, got shape {tuple(value.shape)}"

@@ -70,8 +70,9 @@ def layer_norm(
     """The normalization, also where Paddle's kernel refuses empty or half tensors."""
     if _check.is_empty(X):
         return X
-    given: Any = (layer.weight, layer.bias)
-    weight, bias = map(computable, given)
+    # Not `weight: Any`: of that, to_static makes a syntax error on Paddle 2.6.
+    weight = computable(layer.weight)  # type: ignore[arg-type]
+    bias = computable(layer.bias)  # type: ignore[arg-type]
     if weight is layer.weight:
         return layer(X)
     return paddle.nn.functional.layer_norm(X, sizes, weight, bias)

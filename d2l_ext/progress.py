@@ -1,4 +1,4 @@
-"""A progress bar for people who watch, of which nothing stays in the notebook."""
+"""A progress bar for people who watch, of which nothing stays to be seen."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ def progress(items: Any) -> Iterator[Any]:
     """
     bar = _bar() if _is_watched() else None
     total = len(items) if isinstance(items, Sized) else 0
-    for done, item in enumerate(items):
+    try:
+        for done, item in enumerate(items):
+            if bar is not None:
+                bar.update(_drawn(done, total))
+            yield item
+    finally:
         if bar is not None:
-            bar.update(_drawn(done, total))
-        yield item
-    if bar is not None:
-        # Not clear_output(): it would wipe away what the cell has printed so far.
-        bar.update({}, raw=True)
+            # The bar alone: clear_output() would wipe away what the cell has printed.
+            bar.update({}, raw=True)
 
 
 def _is_watched() -> bool:
@@ -33,12 +35,16 @@ def _is_watched() -> bool:
 
 
 def _drawn(done: int, total: int) -> Any:
+    return _html(f"<progress value='{done}' max='{total}'></progress> {done} / {total}")
+
+
+def _html(text: str) -> Any:
     from IPython.display import HTML
 
-    return HTML(f"<progress value='{done}' max='{total}'></progress> {done} / {total}")
+    return HTML(text)
 
 
 def _bar() -> Any:
-    from IPython.display import HTML, display
+    from IPython.display import display
 
-    return display(HTML(""), display_id=True)
+    return display(_html(""), display_id=True)

@@ -9,7 +9,7 @@ from . import _check
 from ._compat import Layer
 from ._paddle import paddle
 from ._types import ValidLens
-from .attention import AdditiveAttention
+from .attention import AdditiveAttention, _Attention, _LastWeights
 
 nn = paddle.nn
 
@@ -118,12 +118,16 @@ class Seq2SeqAttentionDecoder(AttentionDecoder):
             dropout=dropout,
         )
         self.dense = nn.Linear(num_hiddens, vocab_size)
-        self._last_weights: list[Any] = []
+        # The book's name: a subclass may have a forward() like the book's.
+        self._attention_weights: list[Any] = []
 
     @property
     def attention_weights(self) -> list[paddle.Tensor | None]:
         """For each step of the last call, the weights (batch, 1, keys)."""
-        return [step.get() for step in self._last_weights]
+        return [
+            step.get() if isinstance(step, _LastWeights) else step
+            for step in self._attention_weights
+        ]
 
     def init_state(
         self,
@@ -185,38 +189,56 @@ class Seq2SeqAttentionDecoder(AttentionDecoder):
         """
         _check.tokens("X", X, self.embedding.weight.shape[0])
         enc_outputs, hidden_state, enc_valid_lens = self._checked(X, state)
+        self._forget_weights()
         if _check.is_empty(X):
-            size = self.dense.weight.shape[1]
-            self._last_weights = []
-            return paddle.zeros([*X.shape, size]), [*state]
-        outputs, weights = [], []
+            weight = self.dense.weight
+            return paddle.zeros([*X.shape, weight.shape[1]], weight.dtype), [*state]
+        outputs = []
         for x in self.embedding(X).transpose([1, 0, 2]):
             # The query s_{t'-1} is the last layer's hidden state: (batch, 1, …).
             query = hidden_state[-1].unsqueeze(1)
             context = self.attention(query, enc_outputs, enc_outputs, enc_valid_lens)
-            weights.append(self.attention._last_weights)
+            self._keep_weights()
             x = paddle.concat([context.squeeze(1), x], axis=-1)
             output, hidden_state = self.rnn(x.unsqueeze(0), hidden_state)
             outputs.append(output)
-        self._last_weights = weights
         logits = self.dense(paddle.concat(outputs, axis=0)).transpose([1, 0, 2])
         return logits, [enc_outputs, hidden_state, enc_valid_lens]
 
+    @paddle.jit.not_to_static
+    def _forget_weights(self) -> None:
+        if paddle.in_dynamic_mode():
+            self._attention_weights = []
+
+    @paddle.jit.not_to_static
+    def _keep_weights(self) -> None:
+        if paddle.in_dynamic_mode():  # else they are no numbers
+            attention: Any = self.attention  # or what a user has put in its place
+            ours = isinstance(attention, _Attention)
+            weights = attention._last_weights if ours else attention.attention_weights
+            self._attention_weights.append(weights)
+
     def _checked(self, X: paddle.Tensor, state: Sequence[Any]) -> Sequence[Any]:
+        """The state's three parts, in the dtype of the weights."""
         wanted = "[encoder's outputs, hidden state, valid lengths]"
         with _check.blamed_on("state", wanted, state):
             enc_outputs, hidden_state, enc_valid_lens = state
+        weight = self.dense.weight
         axes = ("batch", "m", "num_hiddens")
         _check.float_tensor("state[0]", enc_outputs, axes)
         _check.axis("state[0]", enc_outputs, 0, "the batch size of X", X, 0)
-        _check.axis("state[0]", enc_outputs, 2, "num_hiddens", self.dense.weight, 0)
+        _check.axis("state[0]", enc_outputs, 2, "num_hiddens", weight, 0)
+        _check.precision("state[0]", enc_outputs, "the layer's weights", weight)
         axes = ("num_layers", "batch", "num_hiddens")
         _check.float_tensor("state[1]", hidden_state, axes)
         _check.axis("state[1]", hidden_state, 1, "the batch size of X", X, 0)
-        _check.axis("state[1]", hidden_state, 2, "num_hiddens", self.dense.weight, 0)
+        _check.axis("state[1]", hidden_state, 2, "num_hiddens", weight, 0)
+        _check.precision("state[1]", hidden_state, "the layer's weights", weight)
         if hidden_state.shape[0] != self.rnn.num_layers:
             raise ValueError(
                 f"state[1] must have num_layers ({self.rnn.num_layers}) on axis 0, "
                 f"got {hidden_state.shape[0]} in shape {tuple(hidden_state.shape)}"
             )
-        return enc_outputs, hidden_state, enc_valid_lens
+        # An encoder may have computed in half precision; a GRU does not mix it.
+        enc_outputs = enc_outputs.astype(weight.dtype)
+        return enc_outputs, hidden_state.astype(weight.dtype), enc_valid_lens

@@ -171,7 +171,8 @@ class EncoderBlock(Layer):
             :class:`MultiHeadAttention`.
         norm_shape: as in :class:`AddNorm`.
         ffn_num_input, ffn_num_hiddens: as in :class:`PositionWiseFFN`.
-        use_bias: whether the linear layers of the attention have a bias.
+        use_bias: whether the linear layers of the attention have a bias, or Paddle's
+            ParamAttr for it.
         kwargs: passed on to paddle.nn.Layer.
 
     Raises:
@@ -194,11 +195,11 @@ class EncoderBlock(Layer):
         ffn_num_hiddens: int,
         num_heads: int,
         dropout: float,
-        use_bias: bool = False,
+        use_bias: bool | paddle.ParamAttr | None = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        use_bias = bool(_check.bias("use_bias", use_bias))
+        use_bias = _check.bias("use_bias", use_bias)
         self.attention = MultiHeadAttention(
             key_size, query_size, value_size, num_hiddens, num_heads, dropout, use_bias
         )
@@ -284,7 +285,7 @@ class TransformerEncoder(Layer):
         num_heads: int,
         num_layers: int,
         dropout: float,
-        use_bias: bool = False,
+        use_bias: bool | paddle.ParamAttr | None = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -420,9 +421,9 @@ class DecoderBlock(Layer):
             True
         """
         _check_tokens_of_block(X, self.ffn)
-        enc_outputs, enc_valid_lens, seen = _unpacked(state, X, self.i)
-        past = seen[self.i]
-        key_values = X if past is None else paddle.concat([past, X], axis=1)
+        weight = self.ffn.dense1.weight
+        enc_outputs, enc_valid_lens, seen = _unpacked(state, X, weight, self.i)
+        key_values = _joined(seen[self.i], X)
         seen = [*seen[: self.i], key_values, *seen[self.i + 1 :]]
         X2 = self.attention1(X, key_values, key_values, _up_to_itself(X, key_values))
         Y = self.addnorm1(X, X2)
@@ -432,26 +433,70 @@ class DecoderBlock(Layer):
 
 
 @paddle.jit.not_to_static
-def _unpacked(state: Sequence[Any], X: paddle.Tensor, i: int) -> Sequence[Any]:
-    """The state's three parts, checked; ``i`` is the number of the block."""
+def _unpacked(
+    state: Sequence[Any], X: paddle.Tensor, weight: paddle.Tensor, i: int
+) -> Sequence[Any]:
+    """The state's three parts, checked.
+
+    Those of block ``i`` are for tokens X, and for weights (num_hiddens, …).
+    """
     wanted = "[encoder's outputs, their valid lengths, what each block has seen]"
     with _check.blamed_on("state", wanted, state):
         enc_outputs, enc_valid_lens, seen = state
-        past = seen[i]
-    for name, part in ("state[0]", enc_outputs), (f"state[2][{i}]", past):
+    if not isinstance(seen, (list, tuple)) or len(seen) <= i:
+        raise _wrong_seen(f"an item for block {i}", seen)
+    parts = {"state[0]": enc_outputs, f"state[2][{i}]": seen[i]}
+    for name, part in parts.items():
         if part is not None or name == "state[0]":
             _check.float_tensor(name, part, ("batch", "steps", "num_hiddens"))
             _check.axis(name, part, 0, "the batch size of X", X, 0)
+            _check.axis(name, part, 2, "num_hiddens", weight, 0)
+            _check.precision(name, part, "the layer's weights", weight)
     return enc_outputs, enc_valid_lens, seen
+
+
+def _wrong_seen(wanted: str, seen: Any) -> Exception:
+    kind = ValueError if isinstance(seen, (list, tuple)) else TypeError
+    return kind(f"state[2] must be a list with {wanted}, got {_check.received(seen)}")
+
+
+@paddle.jit.not_to_static
+def _check_seen_alike(seen: Sequence[Any], num_layers: int) -> None:
+    """Check that there is an item for each block, and that all have seen as much."""
+    if len(seen) != num_layers:
+        raise _wrong_seen(f"an item for each of the {num_layers} blocks", seen)
+    first, *others = seen
+    for i, other in enumerate(others, start=1):
+        if (other is None) != (first is None):
+            raise _wrong_seen("None for all blocks or for none", seen)
+        if other is not None:
+            name, meaning = f"state[2][{i}]", "the steps of state[2][0]"
+            _check.float_tensor(name, other, ("batch", "steps", "num_hiddens"))
+            _check.axis(name, other, 1, meaning, first, 1)
+
+
+def _joined(past: paddle.Tensor | None, X: paddle.Tensor) -> paddle.Tensor:
+    """What a block has seen, and X after it."""
+    if past is None:
+        return X
+    if _check.is_empty(past) and _check.is_empty(X):  # Paddle 2.6 cannot join these
+        batch, n, size = X.shape
+        return paddle.zeros([batch, past.shape[1] + n, size], X.dtype)
+    return paddle.concat([past.astype(X.dtype), X], axis=1)
 
 
 def _up_to_itself(X: paddle.Tensor, key_values: paddle.Tensor) -> paddle.Tensor | None:
     """For each token of X, the last of key_values, how many of those it may see."""
-    batch, n, _ = X.shape
-    if n == 1 or _check.is_empty(X):
+    if _is_one_token(X) or _check.is_empty(X):
         return None  # one alone is the last, and sees all
-    steps = key_values.shape[1]
-    return paddle.arange(steps - n + 1, steps + 1).expand([batch, n])
+    n, steps = X.shape[1], key_values.shape[1]
+    return paddle.arange(steps - n + 1, steps + 1).expand([X.shape[0], n])
+
+
+@paddle.jit.not_to_static
+def _is_one_token(X: paddle.Tensor) -> bool:
+    """False as well where that is not known yet (-1)."""
+    return X.shape[1] == 1
 
 
 class TransformerDecoder(AttentionDecoder):
@@ -578,8 +623,9 @@ class TransformerDecoder(AttentionDecoder):
             True
         """
         _check.tokens("X", X, self.embedding.weight.shape[0])
-        seen = _unpacked(state, X, 0)[2][0]
-        start = 0 if seen is None else seen.shape[1]
+        seen = _unpacked(state, X, self.dense.weight, 0)[2]
+        _check_seen_alike(seen, self.num_layers)
+        start = 0 if seen[0] is None else seen[0].shape[1]
         X = self.pos_encoding(self.embedding(X) * math.sqrt(self.num_hiddens), start)
         for block in self.blks:
             X, state = block(X, state)

@@ -37,8 +37,9 @@ def load_data_nmt(
 ) -> TranslationData:
     """Return English-French sentences, ready for training.
 
-    Book: section 9.5. Both corpora come with pairs that are held out: those after the
-    first ``num_examples``, half as many.
+    Book: section 9.5. Both corpora come with pairs that are held out, half as many as
+    ``num_examples``: of the book's sentences those that follow, without the ones that
+    share a side with a pair to train on.
 
     Args:
         batch_size: number of pairs in a batch.
@@ -48,13 +49,14 @@ def load_data_nmt(
             package; "fra-eng" for the book's sentences, which are downloaded.
 
     Raises:
-        ValueError: there is no such corpus, or a number is less than 1.
+        ValueError: there is no such corpus, a number is less than 1, or the corpus has
+            less than num_examples.
         ConnectionError: the book's sentences could not be had.
     """
     batch_size = _check.positive_int("batch_size", batch_size)
     num_steps = _check.positive_int("num_steps", num_steps)
     num_examples = _check.positive_int("num_examples", num_examples)
-    if corpus not in CORPORA:
+    if corpus not in list(CORPORA):
         raise ValueError(f"corpus must be one of {list(CORPORA)}, got {corpus!r}")
     train, held_out = CORPORA[corpus](num_examples)
     d2l = patch_d2l()
@@ -76,7 +78,9 @@ def _numbers(num_examples: int) -> tuple[list[Pair], list[Pair]]:
     for part in "train", "held_out":
         file = resources.files("d2l_ext") / "data" / f"english-french.{part}.tsv"
         parts.append(_pairs(file.read_text(encoding="utf-8")))
-    return parts[0][:num_examples], parts[1][: max(1, num_examples // 2)]
+    train, held_out = parts
+    _check_enough(num_examples, len(train))
+    return train[:num_examples], held_out[: max(1, num_examples // 2)]
 
 
 def _fra_eng(num_examples: int) -> tuple[list[Pair], list[Pair]]:
@@ -89,15 +93,27 @@ def _fra_eng(num_examples: int) -> tuple[list[Pair], list[Pair]]:
             "or take corpus='numbers', which comes with the package."
         ) from error
     pairs = _pairs(d2l.preprocess_nmt(text))
-    return pairs[:num_examples], pairs[num_examples : num_examples * 3 // 2]
+    _check_enough(num_examples, len(pairs) - 1)
+    train = pairs[:num_examples]
+    english, french = map(set, zip(*train))
+    rest = pairs[num_examples:]
+    new = [(e, f) for e, f in rest if e not in english and f not in french]
+    return train, new[: max(1, num_examples // 2)]
+
+
+def _check_enough(num_examples: int, most: int) -> None:
+    if num_examples > most:
+        raise ValueError(
+            f"num_examples must be at most {most} with this corpus, got {num_examples}"
+        )
 
 
 CORPORA = {"numbers": _numbers, "fra-eng": _fra_eng}
 
 
 def _pairs(text: str) -> list[Pair]:
-    lines = (line.split("\t") for line in text.splitlines())
-    return [(parts[0], parts[1]) for parts in lines]
+    lines = (line.split("\t") for line in text.split("\n"))
+    return [(parts[0], parts[1]) for parts in lines if len(parts) > 1]
 
 
 def train_seq2seq(
@@ -127,8 +143,10 @@ def train_seq2seq(
             double precision and with a grid of 2 ** -16, which is fine enough to learn
             as well, the same seed so gives the same numbers on all of them.
     """
+    if grid is not None and not grid > 0:
+        raise ValueError(f"grid must be greater than 0, got {grid}")
     optimizer = paddle.optimizer.Adam(
-        lr, parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(1.0)
+        float(lr), parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(1.0)
     )
     loss = MaskedSoftmaxCELoss()
     net.train()
@@ -199,7 +217,18 @@ def translate(
         sentences: English, tokens separated by spaces.
         data: has the vocabularies.
         num_steps: number of tokens of a source, and at most of a translation.
+
+    Raises:
+        TypeError, ValueError: sentences is one text, or holds something else than
+            texts; num_steps is not a positive integer.
     """
+    num_steps = _check.positive_int("num_steps", num_steps)
+    is_text = isinstance(sentences, str)
+    if is_text or not all(isinstance(sentence, str) for sentence in sentences):
+        got = _check.received(sentences)
+        raise TypeError(f"sentences must be a list of texts, got {got}")
+    if not sentences:
+        return []
     d2l = patch_d2l()
     net.eval()
     lines = [sentence.split(" ") for sentence in sentences]
@@ -226,8 +255,13 @@ def score(
 
     Args:
         net, data, num_steps: as in :func:`translate`.
-        pairs: (English, French) sentences.
+        pairs: (English, French) sentences, at least one.
+
+    Raises:
+        ValueError: there is no pair.
     """
+    if not pairs:
+        raise ValueError(f"pairs must hold at least 1 pair, got {len(pairs)}")
     found = translate(net, [english for english, _ in pairs], data, num_steps)
     wanted = [french for _, french in pairs]
     exact = sum(f == w for f, w in zip(found, wanted)) / len(pairs)

@@ -9,6 +9,7 @@ import http.server
 import math
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +21,7 @@ import pytest
 from paddle import nn
 
 import d2l_ext
-from d2l_ext.repairs import REPAIRS, chapter_10, translation
+from d2l_ext.repairs import REPAIRS, chapter_10, data, translation
 
 matplotlib.use("Agg")
 
@@ -139,6 +140,17 @@ def test_download_of_something_else_leaves_the_folder(
         d2l.download("data", str(tmp_path))
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert kept == ({"data.txt": before} if before else {})
+
+
+def test_download_does_not_wait_for_ever(d2l, server, tmp_path, monkeypatch):
+    assert data.PATIENCE == 60
+    monkeypatch.setattr(data, "PATIENCE", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/data.txt"
+        monkeypatch.setitem(d2l.DATA_HUB, "data", (url, "12ab" * 10))
+        with pytest.raises(d2l.requests.Timeout):
+            d2l.download("data", str(tmp_path))
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("sha1", ["12ab" * 13, None])

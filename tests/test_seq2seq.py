@@ -115,10 +115,106 @@ def test_stored_weights_keep_no_graph_alive():
     assert len(model.attention_weights) == TARGET
 
 
-def test_no_tokens_give_no_logits():
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_tokens_give_no_logits(dtype):
+    paddle.set_default_dtype(dtype)
     model = decoder()
-    logits, _ = model(paddle.zeros([BATCH, 0], "int64"), first_state(model))
+    state = first_state(model)
+    paddle.set_default_dtype("float32")
+    logits, _ = model(paddle.zeros([BATCH, 0], "int64"), state)
     assert tuple(logits.shape) == (BATCH, 0, WORDS) and model.attention_weights == []
+    assert logits.dtype == getattr(paddle, dtype)
+
+
+def test_state_in_half_precision():
+    """As it comes from an encoder under amp on a GPU."""
+    model, X = decoder(), tokens()
+    outputs, hidden, lens = first_state(model)
+    expected = model(X, [outputs, hidden, lens])[0].numpy()
+    half = [outputs.astype("float16"), hidden.astype("float16"), lens]
+    found = model(X, half)[0]
+    assert found.dtype == paddle.float32
+    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-3)
+
+
+class FromTheBook(d2l_ext.Seq2SeqAttentionDecoder):
+    """A subclass whose forward() stores the weights as the book's does."""
+
+    def forward(self, X, state):
+        self._attention_weights = [paddle.ones([BATCH, 1, SOURCE])] * X.shape[1]
+        return X, state
+
+
+class Mean(paddle.nn.Layer):
+    """An attention that is not this package's, with the book's interface."""
+
+    def forward(self, queries, keys, values, valid_lens):
+        size = [queries.shape[0], queries.shape[1], keys.shape[1]]
+        self.attention_weights = paddle.full(size, 1 / size[2])
+        return paddle.bmm(self.attention_weights, values)
+
+
+def test_weights_of_others():
+    model = FromTheBook(WORDS, EMBEDDING, SIZE, 2)
+    model(tokens(), None)
+    shapes = [tuple(step.shape) for step in model.attention_weights]
+    assert shapes == [(BATCH, 1, SOURCE)] * TARGET
+    model = decoder()
+    model.attention = Mean()
+    model(tokens(), first_state(model))
+    assert len(model.attention_weights) == TARGET
+    for step in model.attention_weights:
+        np.testing.assert_allclose(step.numpy(), 1 / SOURCE, rtol=1e-6)
+
+
+class WithoutState(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.decoder = decoder()
+
+    def forward(self, X, outputs, hidden, lens):
+        return self.decoder(X, self.decoder.init_state((outputs, hidden), lens))[0]
+
+
+def example(n, source=SOURCE):
+    outputs, hidden = (
+        paddle.randn([source, BATCH, SIZE]),
+        paddle.randn([2, BATCH, SIZE]),
+    )
+    return tokens(n), outputs, hidden, paddle.to_tensor([source, 2])
+
+
+def test_static_program_agrees():
+    net, other = WithoutState(), WithoutState()
+    other.set_state_dict(net.state_dict())
+    net.eval(), other.eval()
+    static = paddle.jit.to_static(other, full_graph=True)
+    for arguments in example(TARGET), example(1):
+        expected = net(*arguments).numpy()
+        found = static(*arguments).numpy()
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+
+
+@pytest.mark.skipif(
+    paddle.__version__ < "3", reason="this Paddle cannot run a GRU in a static loop"
+)
+def test_export_with_any_number_of_tokens(tmp_path):
+    net = WithoutState()
+    net.eval()
+    examples = [example(TARGET), example(1, 3)]
+    expected = [net(*arguments).numpy() for arguments in examples]
+    spec = paddle.static.InputSpec
+    dynamic = [
+        spec([BATCH, None], "int64"),
+        spec([None, BATCH, SIZE]),
+        spec([2, BATCH, SIZE]),
+        spec([BATCH], "int64"),
+    ]
+    paddle.jit.save(net, str(tmp_path / "net"), input_spec=dynamic)
+    loaded = paddle.jit.load(str(tmp_path / "net"))
+    for arguments, logits in zip(examples, expected):
+        found = loaded(*arguments).numpy()
+        np.testing.assert_allclose(found, logits, rtol=0, atol=2e-6)
 
 
 def test_interface():
@@ -129,7 +225,15 @@ def test_interface():
         _ = model.attention_weights
 
 
+def wrong_dtype(*dtypes):
+    model = decoder()
+    outputs, hidden, lens = first_state(model)
+    return model(tokens(), [outputs.astype(dtypes[0]), hidden.astype(dtypes[1]), lens])
+
+
 WRONG_CALLS = [
+    (lambda: wrong_dtype("float64", "float32"), TypeError, r"state\[0\] must have the dtype of the layer's weights, .*float32, got .*float64"),
+    (lambda: wrong_dtype("float32", "float64"), TypeError, r"state\[1\] must have the dtype of the layer's weights, .*float32, got .*float64"),
     (lambda: decoder()(tokens(), None), TypeError, r"state must be \[encoder's outputs, hidden state, valid lengths\], got NoneType None"),
     (lambda: decoder()(0 * tokens() + 13, first_state(decoder())), ValueError, r"X must hold tokens from 0 to vocab_size - 1 \(12\), got 13"),
     (lambda: decoder(3)(tokens(), first_state(decoder())), ValueError, r"state\[1\] must have num_layers \(3\) on axis 0, got 2 in shape \(2, 2, 11\)"),

@@ -213,6 +213,76 @@ def test_nothing_gives_nothing(batch, n):
     assert tuple(output.shape) == (batch, n, SIZE)
 
 
+def test_no_examples_give_nothing_one_by_one():
+    model = decoder()
+    state = model.init_state(paddle.zeros([0, SOURCE, SIZE]), None)
+    for step in range(1, 4):
+        logits, state = model(paddle.zeros([0, 1], "int64"), state)
+        assert tuple(logits.shape) == (0, 1, TARGET_WORDS)
+        assert tuple(state[2][1].shape) == (0, step, SIZE)
+
+
+def test_state_in_half_precision():
+    """As it comes from a call under amp on a GPU."""
+    model, X = decoder(), tokens(TARGET_WORDS, TARGET)
+    source, lens, seen = model(X, first_state(model))[1]
+    expected = model(X, [source, lens, seen])[0].numpy()
+    half = [source.astype("float16"), lens, [part.astype("float16") for part in seen]]
+    logits, state = model(X, half)
+    assert logits.dtype == state[2][1].dtype == paddle.float32
+    close(logits, expected, 1e-2)
+
+
+class Translator(paddle.nn.Layer):
+    """From tokens to logits, without a state: to be exported."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = encoder(), decoder()
+
+    def forward(self, X, Y, lens):
+        state = self.decoder.init_state(self.encoder(X, lens), lens)
+        return self.decoder(Y, state)[0]
+
+
+def example(batch, source, target):
+    X, Y = tokens(SOURCE_WORDS, source, batch), tokens(TARGET_WORDS, target, batch)
+    return X, Y, paddle.to_tensor([source, 1, 2][:batch])
+
+
+def test_static_program_agrees():
+    net, other = Translator(), Translator()
+    other.set_state_dict(net.state_dict())
+    net.eval(), other.eval()
+    static = paddle.jit.to_static(other, full_graph=True)
+    for target in TARGET, 1:
+        arguments = example(BATCH, SOURCE, target)
+        close(static(*arguments), net(*arguments).numpy())
+
+
+def test_static_parts_agree():
+    """Where Paddle runs as they are those parts that it cannot put into a program."""
+    net, X = encoder(1), tokens(SOURCE_WORDS, 3)
+    net.eval()
+    expected = net(X, None).numpy()
+    close(paddle.jit.to_static(net, full_graph=False)(X, None), expected)
+
+
+def test_export_with_dynamic_sizes(tmp_path):
+    net = Translator()
+    net.eval()
+    sizes = [(BATCH, SOURCE, TARGET), (3, 5, 1), (1, 3, 2)]
+    expected = [net(*example(*size)).numpy() for size in sizes]
+    dynamic = [
+        paddle.static.InputSpec(shape, "int64")
+        for shape in ([None, None], [None, None], [None])
+    ]
+    paddle.jit.save(net, str(tmp_path / "net"), input_spec=dynamic)
+    loaded = paddle.jit.load(str(tmp_path / "net"))
+    for size, logits in zip(sizes, expected):
+        close(loaded(*example(*size)), logits)
+
+
 def test_parameters_and_outputs_are_those_of_d2l():
     d2l = d2l_ext.patch_d2l()
     sizes = SOURCE_WORDS, SIZE, SIZE, SIZE, SIZE, [SIZE], SIZE, HIDDEN, HEADS, 2, 0
@@ -234,6 +304,17 @@ def test_parameters_and_outputs_are_those_of_d2l():
     }
 
 
+def test_bias_is_what_the_attention_takes():
+    """A ParamAttr counts, and None is Paddle's own choice: a bias of zeros."""
+    thirds = paddle.ParamAttr(initializer=paddle.nn.initializer.Constant(1 / 3))
+    for use_bias, value in (True, 0), (None, 0), (thirds, 1 / 3):
+        block = d2l_ext.EncoderBlock(6, 6, 6, 6, 6, 6, 7, 2, 0, use_bias)
+        for layer in (block.attention.W_q, block.attention.W_o):
+            np.testing.assert_allclose(layer.bias.numpy(), [value] * 6, rtol=1e-6)
+    block = d2l_ext.EncoderBlock(6, 6, 6, 6, 6, 6, 7, 2, 0, False)
+    assert block.attention.W_k.bias is None
+
+
 def test_gradients_reach_every_parameter():
     source, target = encoder(dropout=0.1), decoder(dropout=0.1)
     X, Y = tokens(SOURCE_WORDS, SOURCE), tokens(TARGET_WORDS, TARGET)
@@ -245,7 +326,27 @@ def test_gradients_reach_every_parameter():
             assert (parameter.grad.numpy() != 0).any(), name
 
 
+def wrong_state(source=None, seen=(None, None)):
+    source = paddle.ones([BATCH, SOURCE, SIZE]) if source is None else source
+    return decoder()(tokens(TARGET_WORDS, TARGET), [source, LENS, seen])
+
+
+def steps(n, size=SIZE, dtype="float32"):
+    return paddle.ones([BATCH, n, size], dtype)
+
+
 WRONG_CALLS = [
+    (lambda: wrong_state(steps(7, 5)), ValueError, r"state\[0\] must have num_hiddens \(6\) on axis 2, got 5 in shape \(2, 7, 5\)"),
+    (lambda: wrong_state(steps(7, dtype="float64")), TypeError, r"state\[0\] must have the dtype of the layer's weights, .*float32, got .*float64"),
+    (lambda: wrong_state(seen=None), TypeError, r"state\[2\] must be a list with an item for block 0, got NoneType None"),
+    (lambda: wrong_state(seen={0: None, 1: None}), TypeError, r"state\[2\] must be a list with an item for block 0, got dict {0: None, 1: None}"),
+    (lambda: wrong_state(seen=[]), ValueError, r"state\[2\] must be a list with an item for block 0, got list \[\]"),
+    (lambda: wrong_state(seen=[None] * 3), ValueError, r"state\[2\] must be a list with an item for each of the 2 blocks, got list \[None, None, None\]"),
+    (lambda: wrong_state(seen=[steps(3), None]), ValueError, r"state\[2\] must be a list with None for all blocks or for none, got list \[Tensor.*"),
+    (lambda: wrong_state(seen=[steps(3), steps(5)]), ValueError, r"state\[2\]\[1\] must have the steps of state\[2\]\[0\] \(3\) on axis 1, got 5 in shape \(2, 5, 6\)"),
+    (lambda: wrong_state(seen=[steps(3), paddle.ones([3])]), ValueError, r"state\[2\]\[1\] must have 3 axes \(batch, steps, num_hiddens\), got shape \(3,\)"),
+    (lambda: wrong_state(seen=[steps(3), steps(3, 5)]), ValueError, r"state\[2\]\[1\] must have num_hiddens \(6\) on axis 2, got 5 in shape \(2, 3, 5\)"),
+    (lambda: wrong_state(seen=[steps(3, dtype="float64")] * 2), TypeError, r"state\[2\]\[0\] must have the dtype of the layer's weights, .*float32, got .*float64"),
     (lambda: decoder()(tokens(TARGET_WORDS, 5), 3), TypeError, r"state must be \[encoder's outputs, their valid lengths, what each block has seen\], got int 3"),
     (lambda: decoder()(tokens(TARGET_WORDS, 5) + 9, first_state(decoder())), ValueError, r"X must hold tokens from 0 to vocab_size - 1 \(12\), got \d+"),
     (lambda: decoder()(paddle.ones([2, 5]), first_state(decoder())), TypeError, "X must hold tokens, int32 or int64, got .*float32"),
@@ -254,6 +355,7 @@ WRONG_CALLS = [
     (lambda: d2l_ext.EncoderBlock(6, 6, 6, 6, 6, 7, 7, 2, 0), ValueError, r"ffn_num_input must equal num_hiddens \(6\), got 7"),
     (lambda: d2l_ext.EncoderBlock(6, 6, 6, 6, [], 6, 7, 2, 0), ValueError, r"norm_shape must hold at least 1 size, got list \[\]"),
     (lambda: d2l_ext.AddNorm(7, 0)(paddle.ones([2, 3, 6]), paddle.ones([2, 3, 6])), ValueError, r"X must end in normalized_shape \[7\], got shape \(2, 3, 6\)"),
+    (lambda: d2l_ext.AddNorm([3, 6], 0)(*paddle.ones([2, 3, 6])), ValueError, r"X must have an axis before normalized_shape \[3, 6\], got shape \(3, 6\)"),
     (lambda: d2l_ext.AddNorm(6, 0)(paddle.ones([2, 3, 6]), paddle.ones([2, 1, 6])), ValueError, r"Y must have the shape of X, \(2, 3, 6\), got \(2, 1, 6\)"),
     (lambda: d2l_ext.PositionWiseFFN(7, 3, 5)(paddle.ones([2, 3, 6])), ValueError, r"X must have ffn_num_input \(7\) on axis 2, got 6 in shape \(2, 3, 6\)"),
 ]  # fmt: skip

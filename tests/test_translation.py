@@ -95,6 +95,11 @@ class TestLoader:
         "arguments, message",
         [
             ((64, STEPS, 600, "eng-fra"), "corpus must be one of"),
+            ((64, STEPS, 600, ["fra-eng"]), "corpus must be one of"),
+            (
+                (64, STEPS, 1201),
+                "num_examples must be at most 1200 with this corpus, got 1201",
+            ),
             ((0, STEPS), "batch_size must be"),
             ((64, 0), "num_steps must be"),
             ((64, STEPS, 0), "num_examples must be"),
@@ -132,6 +137,39 @@ class TestLoader:
         data = translation.load_data_nmt(2, STEPS, 2, "fra-eng")
         assert data.train == [("go .", "va !"), ("i won !", "j'ai gagné !")]
         assert data.held_out == [("he's calm .", "il est calme .")]
+
+    def test_nothing_of_the_book_s_sentences_is_in_both_parts(self, d2l, monkeypatch):
+        """There an English sentence has several lines, and so has a French one."""
+        text = (
+            "Go.\tVa !\nHi.\tSalut !\nRun!\tCours !\nRun!\tFuyez !\nHello.\tSalut !\n"
+            "Who?\tQui ?\nFire!\tAu feu !\nHelp!\tÀ l'aide !\n"
+        )
+        monkeypatch.setattr(d2l, "read_data_nmt", lambda: text)
+        data = translation.load_data_nmt(2, STEPS, 3, "fra-eng")
+        assert data.train == [
+            ("go .", "va !"),
+            ("hi .", "salut !"),
+            ("run !", "cours !"),
+        ]
+        assert data.held_out == [("who ?", "qui ?")]
+        data = translation.load_data_nmt(2, STEPS, 1, "fra-eng")
+        assert data.held_out == [("hi .", "salut !")]
+        data = translation.load_data_nmt(2, STEPS, 7, "fra-eng")
+        assert data.held_out == [("help !", "à l'aide !")]
+        for num_examples in 8, 600:
+            with pytest.raises(
+                ValueError, match="num_examples must be at most 7 with this"
+            ):
+                translation.load_data_nmt(2, STEPS, num_examples, "fra-eng")
+
+    @pytest.mark.parametrize("line", ["<html>", "", "Who?\u2028\tQui ?\tCC-BY 2.0"])
+    def test_lines_of_another_form(self, d2l, monkeypatch, line):
+        text = f"Go.\tVa !\n{line}\nHelp!\tÀ l'aide !\n"
+        monkeypatch.setattr(d2l, "read_data_nmt", lambda: text)
+        data = translation.load_data_nmt(2, STEPS, 1, "fra-eng")
+        assert data.train == [("go .", "va !")]
+        (pair,) = data.held_out
+        assert len(pair) == 2 and pair[1] in ("qui ?", "à l'aide !")
 
     @pytest.mark.parametrize(
         "error", [ConnectionResetError, TimeoutError, OSError, ValueError]
@@ -204,6 +242,24 @@ class TestTraining:
             step = first / (1 - 0.9**t) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
             scores = scores - 0.01 * step
         np.testing.assert_allclose(net.scores.numpy(), scores, rtol=0, atol=1e-6)
+
+    def test_an_integer_will_do_for_the_learning_rate(self):
+        data = translation.load_data_nmt(5, STEPS, 5)
+        net = Constant(np.zeros(len(data.tgt_vocab)))
+        translation.train_seq2seq(net, data.train_iter, 1, 1, data.tgt_vocab)
+        # Adam's first step is the learning rate, up or down.
+        np.testing.assert_allclose(np.abs(net.scores.numpy()).max(), 1, rtol=1e-3)
+
+    @pytest.mark.parametrize("grid", [0, -1, float("nan")])
+    def test_wrong_grid(self, grid):
+        data = translation.load_data_nmt(5, STEPS, 5)
+        net = Constant(np.zeros(len(data.tgt_vocab)))
+        with pytest.raises(
+            ValueError, match=f"grid must be greater than 0, got {grid}"
+        ):
+            translation.train_seq2seq(
+                net, data.train_iter, 1.0, 1, data.tgt_vocab, grid
+            )
 
     def test_same_seed_gives_the_same_losses(self, d2l):
         data = translation.load_data_nmt(16, STEPS, 40)
@@ -286,6 +342,34 @@ class TestTranslation:
         found = translation.translate(net, ["twenty five", "one"], data, 7)
         assert found == [" ".join([data.tgt_vocab.to_tokens(5)] * 7)] * 2
 
+    @pytest.mark.parametrize(
+        "sentences, num_steps, error, message",
+        [
+            ("eighty one", 7, TypeError, "sentences must be a list of texts, got str"),
+            ([3], 7, TypeError, "sentences must be a list of texts, got list"),
+            (["one"], 0, ValueError, "num_steps must be at least 1, got 0"),
+        ],
+    )
+    def test_wrong_arguments(self, d2l, sentences, num_steps, error, message):
+        data = translation.load_data_nmt(16, STEPS, 64)
+        net = network(d2l, data)
+        with pytest.raises(error, match=message):
+            translation.translate(net, sentences, data, num_steps)
+
+    def test_nothing_to_translate(self, d2l):
+        data = translation.load_data_nmt(16, STEPS, 64)
+        assert translation.translate(network(d2l, data), [], data, STEPS) == []
+        with pytest.raises(ValueError, match="pairs must hold at least 1 pair, got 0"):
+            translation.score(network(d2l, data), [], data, STEPS)
+
+    def test_any_sentence_will_do(self, d2l):
+        data = translation.load_data_nmt(16, STEPS, 64)
+        net = network(d2l, data)
+        sentences = ["", "xyz", "one " * 50, "one"]
+        found = translation.translate(net, tuple(sentences), data, 7)
+        alone = [translation.translate(net, [s], data, 7)[0] for s in sentences]
+        assert found == alone
+
     def test_without_dropout(self, trained):
         net, data = trained
         sentences = [english for english, _ in data.train[:7]]
@@ -320,29 +404,38 @@ class TestProgress:
     def test_shows_a_bar_in_jupyterlab(self):
         cell = PROGRESS.format("environ['JPY_SESSION_NAME'] = 'x.ipynb'")
         begun = cell.replace("list(items)", "next(items), next(items)")
-        (bar,) = run_cells(begun + ";")[0]
+        whole, part = run_cells(cell, begun)
+        (bar,) = whole
+        assert bar.data == {}  # drawn, and emptied at the end
+        (bar,) = part
         assert bar.data["text/html"] == "<progress value='1' max='3'></progress> 1 / 3"
 
-    def test_bar_vanishes_and_what_was_printed_stays(self):
+    def test_leaves_what_the_cell_has_printed(self):
         cell = PROGRESS.format("environ['JPY_SESSION_NAME'] = 'x.ipynb'")
-        printed, bar, later = run_cells(f"print('before')\n{cell}\nprint('after')")[0]
-        assert (printed.text, later.text) == ("before\n", "after\n")
+        (outputs,) = run_cells(f"print(7)\n{cell}\nprint(11)\n{cell}\nprint(13)")
+        printed = [o.text for o in outputs if o.output_type == "stream"]
+        assert "".join(printed) == "7\n11\n13\n"
+
+    def test_vanishes_when_the_loop_is_left(self):
+        cell = PROGRESS.format("environ['JPY_SESSION_NAME'] = 'x.ipynb'")
+        (bar,) = run_cells(
+            cell.replace("done = list(items)", "next(items); items.close()")
+        )[0]
         assert bar.data == {}
 
-    def test_is_drawn_once_for_each_item(self, monkeypatch):
+    def test_is_drawn_once_for_each_item_and_emptied_once(self, monkeypatch):
         from d2l_ext import progress as module
 
         drawn = []
 
         class Bar:
-            def update(self, content, **raw):
-                drawn.append(content)
+            def update(self, html, raw=False):
+                drawn.append(html if raw else html.data)
 
         monkeypatch.setattr(module, "_is_watched", lambda: True)
         monkeypatch.setattr(module, "_bar", Bar)
         assert [*progress(range(5))] == [*range(5)]
-        assert [bar.data[-5:] for bar in drawn[:-1]] == [f"{i} / 5" for i in range(5)]
-        assert drawn[-1] == {}
+        assert len(drawn) == 6 and drawn[-1] == {} and "4 / 5" in drawn[-2]
 
 
 PROGRESS = """import os

@@ -19,6 +19,7 @@ from ._table import EVERYWHERE, PADDLE_3, Repair, Where, book
 
 CACHE = os.path.join("..", "data")
 SHA1 = re.compile("[0-9a-f]{40}")
+PATIENCE = 60  # seconds without a word from a server
 
 
 def get_dataloader_workers() -> int:
@@ -41,7 +42,8 @@ def download(name: str, cache_dir: str = CACHE) -> str:
 
     Raises:
         ValueError: there is no such name, or what came has another sum.
-        requests.RequestException: nothing came, or the server reported an error.
+        requests.RequestException: nothing came for a minute, or the server reported an
+            error.
             After either, the folder is as it was.
     """
     d2l = book()
@@ -57,7 +59,8 @@ def download(name: str, cache_dir: str = CACHE) -> str:
     print(f"downloading {path} from {url} ...")
     part = f"{path}.{os.getpid()}.part"
     try:
-        with open(part, "wb") as file, d2l.requests.get(url, stream=True) as answer:
+        request = d2l.requests.get(url, stream=True, timeout=PATIENCE)
+        with open(part, "wb") as file, request as answer:
             answer.raise_for_status()
             file.writelines(answer.iter_content(2**20))
         if sha1 is not None and _sha1(part) != sha1:
