@@ -43,8 +43,7 @@ def download(name: str, cache_dir: str = CACHE) -> str:
     Raises:
         ValueError: there is no such name, or what came has another sum.
         requests.RequestException: nothing came for a minute, or the server reported an
-            error.
-            After either, the folder is as it was.
+            error. After either, the folder is as it was.
     """
     d2l = book()
     if name not in d2l.DATA_HUB:
