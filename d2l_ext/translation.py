@@ -160,15 +160,15 @@ def train_seq2seq(
             bos = paddle.full([Y.shape[0], 1], tgt_vocab["<bos>"], Y.dtype)
             dec_input = paddle.concat([bos, Y[:, :-1]], axis=1)
             Y_hat, _ = model(X, dec_input, X_valid_len)
-            loss_of_each = loss(Y_hat, Y, Y_valid_len)
+            loss_of_share = loss(Y_hat, Y, Y_valid_len).sum()
             # DataParallel takes the mean of the processes' gradients, where the sum
             # over the whole batch is wanted.
-            (loss_of_each.sum() * processes).backward()
+            (loss_of_share * processes).backward()
             optimizer.step()
             optimizer.clear_grad()
             if grid is not None:
                 _round_parameters(net, grid)
-            total += float(loss_of_each.sum()) * Y.shape[1]
+            total += float(loss_of_share) * Y.shape[1]
             tokens += float(Y_valid_len.sum())
         losses.append(_over_processes(total) / _over_processes(tokens))
     return losses
