@@ -14,12 +14,9 @@ NOTEBOOK = Notebook("10-3-attention-scoring-functions.ipynb")
 
 
 @pytest.fixture(autouse=True)
-def double_precision():
-    """As in the notebook, whose first cell says so."""
+def as_in_the_notebook(double_precision):
+    """Its first cell says so."""
     assert "paddle.set_default_dtype('float64')" in NOTEBOOK.source("imports")
-    paddle.set_default_dtype("float64")
-    yield
-    paddle.set_default_dtype("float32")
 
 
 @pytest.fixture

@@ -19,13 +19,6 @@ def d2l():
     return d2l_ext.patch_d2l()
 
 
-@pytest.fixture
-def double_precision():
-    paddle.set_default_dtype("float64")
-    yield
-    paddle.set_default_dtype("float32")
-
-
 def network(d2l, data, size=11, dropout=0.1, seed=0):
     np.random.seed(seed)
     paddle.seed(seed)
