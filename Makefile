@@ -9,6 +9,9 @@ STATE := $(CURDIR)/.venv/var
 # first, since the two that train take longest.
 PARALLEL := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
+# Plugins that load much in every process, and that no notebook needs.
+UNNEEDED := -p no:hypothesispytest -p no:anyio
+
 # What a user has set up for other work must not change what the notebooks show, and
 # a home folder that cannot be written to must not bring up warnings in them.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONWARNINGS PYTHONOPTIMIZE
@@ -18,7 +21,17 @@ export MPLCONFIGDIR := $(STATE)/matplotlib
 export JUPYTER_RUNTIME_DIR := $(STATE)/jupyter
 export JUPYTER_PREFER_ENV_PATH := 1
 
-.PHONY: help setup run notebooks test test-notebooks test-matrix lab lock clean
+# Paddle's matrix library takes its slowest way on AMD, unless it is told to use AVX2: a
+# product of matrices then takes less than half the time. On other processors it chooses
+# well by itself. Whoever has set the variable, also to nothing, keeps it.
+CPUINFO := /proc/cpuinfo
+ifeq ($(origin MKL_DEBUG_CPU_TYPE),undefined)
+ifneq ($(shell grep -qs AuthenticAMD $(CPUINFO) && grep -sowm 1 avx2 $(CPUINFO)),)
+export MKL_DEBUG_CPU_TYPE := 5
+endif
+endif
+
+.PHONY: help setup run notebooks test test-notebooks test-matrix bench lab lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -37,10 +50,13 @@ test: setup  ## run the tests, and compare all notebooks with their stored outpu
 	@$(VENV_PYTHON) -m pytest $(PARALLEL)
 
 test-notebooks: setup  ## only the notebooks; NB=notebooks/x.ipynb for one
-	@$(VENV_PYTHON) -m pytest $(if $(NB),$(NB),$(PARALLEL) notebooks)
+	@$(VENV_PYTHON) -m pytest $(UNNEEDED) $(if $(NB),$(NB),$(PARALLEL) notebooks)
 
 test-matrix:  ## the same on all versions, an hour; CORNERS=1 for oldest and newest
 	@"$(PYTHON)" tools/test_matrix.py --corners "$(CORNERS)" $(PARALLEL)
+
+bench: setup  ## how fast it all is, 5 minutes; results go to benchmarks/
+	@$(VENV_PYTHON) -m benchmarks
 
 lab: setup  ## open JupyterLab on the notebooks, for this machine only
 	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)/notebooks" $(if $(filter 0,$(shell id -u)),--allow-root)

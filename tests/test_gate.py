@@ -545,6 +545,26 @@ def test_a_gate_that_would_not_test_says_so(tmp_path, options, words):
     assert run.returncode not in (0, 5) and words in text, text
 
 
+def test_notebooks_alone_do_without_the_plugins_of_other_tests():
+    """They would load for 0.7 s in each process; the tests need one of them."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    recipes = [
+        subprocess.run(
+            ["make", "-n", target],
+            cwd=ROOT,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for target in ("test", "test-notebooks")
+    ]
+    assert ["-p no:hypothesispytest -p no:anyio" in text for text in recipes] == [
+        False,
+        True,
+    ]
+
+
 def sentences(code, **values):
     code_cell = new_code_cell(code, execution_count=1, **values)
     notebook = new_notebook(cells=[code_cell], metadata=copy.deepcopy(KERNEL))

@@ -105,6 +105,15 @@ def test_last_bits_of_the_data_are_forgiven(name, noise):
     assert pictures.difference(same, DRAW[name](noise=noise)) is None
 
 
+def test_no_shift_is_searched_for_between_equal_pictures(monkeypatch):
+    monkeypatch.setattr(pictures, "left_over", None)
+    same = curves()
+    assert pictures.difference(same, same) is None
+    assert pictures.difference(same, as_if_by_another_version(same)) is None
+    with pytest.raises(TypeError):
+        pictures.difference(same, curves(delay=0.1))
+
+
 @pytest.mark.parametrize("name", DRAW)
 def test_other_version_is_forgiven(name):
     assert pictures.difference(stored(name), DRAW[name]()) is None
@@ -202,6 +211,9 @@ def test_broken(cut):
     )
     assert pictures.difference(whole, whole[:cut]).startswith(
         "the fresh picture is broken"
+    )
+    assert pictures.difference(whole[:cut], whole[:cut]).startswith(
+        "the stored picture is broken"
     )
 
 

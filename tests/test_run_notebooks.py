@@ -303,3 +303,47 @@ def test_in_place_saves_the_tagged_figure(folder, capsys):
 def test_without_a_tagged_figure_there_is_no_picture(folder):
     assert in_place(save(folder, "a.ipynb", [FIGURE]))[0] == 0
     assert not (folder / "docs").exists()
+
+
+# What make sets for the kernels
+
+
+def mkl_type(folder, cpuinfo, **user):
+    """What a recipe of the Makefile finds in MKL_DEBUG_CPU_TYPE, or None."""
+    (folder / "cpuinfo").write_text(cpuinfo)
+    (folder / "show.mk").write_text("show:\n\t@env | grep MKL_DEBUG_CPU_TYPE || true\n")
+    ours = ("MAKE", "MKL_DEBUG_CPU_TYPE")  # of the make that may be running this
+    env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    done = subprocess.run(
+        ["make", "-sf", "Makefile", "-f", folder / "show.mk", "show"]
+        + [f"CPUINFO={folder / 'cpuinfo'}"],
+        cwd=ROOT,
+        env={**env, **user},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.rstrip().rpartition("=")[2] if done.stdout else None
+
+
+CPU = "vendor_id\t: {}\nflags\t\t: fpu sse4_2 {} bmi2\n"
+
+
+@pytest.mark.parametrize(
+    "cpuinfo, told",
+    [
+        (CPU.format("AuthenticAMD", "avx avx2") * 2, "5"),
+        (
+            CPU.format("AuthenticAMD", "avx"),
+            None,
+        ),  # AVX2 would be an illegal instruction
+        (CPU.format("GenuineIntel", "avx avx2"), None),
+        (CPU.format("HygonGenuine", "avx avx2"), None),
+        ("", None),
+    ],
+)
+def test_only_amd_is_told_how_to_multiply_matrices(tmp_path, cpuinfo, told):
+    assert mkl_type(tmp_path, cpuinfo) == told
+    for users in "4", "":
+        assert mkl_type(tmp_path, cpuinfo, MKL_DEBUG_CPU_TYPE=users) == users
