@@ -6,8 +6,12 @@ them into an installed ``d2l.paddle`` and repairs the rest of it, so that the bo
 cells run again; ``d2l_repairs`` lists what was wrong.
 
 Importing this package imports Paddle, and neither d2l nor matplotlib nor pandas:
-those are loaded when a figure is drawn or d2l is patched.
+those are loaded when a figure is drawn or d2l is patched. Nor does it import its own
+modules for that, until one of their names is used.
 """
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._paddle import paddle as _paddle  # first: a clear message where Paddle is missing
 from .attention import (
@@ -18,9 +22,7 @@ from .attention import (
     transpose_output,
     transpose_qkv,
 )
-from .figures import plot, show_heatmaps
 from .positional import PositionalEncoding
-from .repair import d2l_repairs, patch_d2l
 from .seq2seq import AttentionDecoder, Seq2SeqAttentionDecoder
 from .transformer import (
     AddNorm,
@@ -57,3 +59,32 @@ __all__ = [
 ]
 
 del _paddle
+
+_LATER = {
+    "d2l_repairs": "repair",
+    "patch_d2l": "repair",
+    "plot": "figures",
+    "show_heatmaps": "figures",
+}
+_MODULES = ("diagrams", "figures", "progress", "repair", "repairs", "translation")
+
+if _TYPE_CHECKING:
+    from . import diagrams as diagrams
+    from . import translation as translation
+    from .figures import plot, show_heatmaps
+    from .repair import d2l_repairs, patch_d2l
+else:  # not for mypy, which would take any name for one of the package's
+
+    def __getattr__(name: str) -> object:
+        """Load what only figures and the repair of d2l need, when it is asked for."""
+        if name in _MODULES:
+            return _import_module(f"{__name__}.{name}")
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(_import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = value  # once: from now on it is found without this function
+        return value
+
+    def __dir__() -> list[str]:
+        """Name also what is not loaded yet: Tab completes it."""
+        return sorted({*globals(), *_LATER, *_MODULES})

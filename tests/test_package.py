@@ -27,6 +27,53 @@ def test_import_is_quiet_and_leaves_heavy_modules_alone(tmp_path):
     assert "ccache" not in done.stderr and "d2l_ext" not in done.stderr
 
 
+def test_import_adds_little_to_that_of_paddle(tmp_path):
+    """No timing: it names what must not be loaded beyond what Paddle loads."""
+    code = (
+        "import paddle, sys; before = set(sys.modules); import d2l_ext\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    loaded = run_python(code, tmp_path).stdout.split()
+    heavy = {"d2l", "matplotlib", "pandas", "IPython", "requests", "PIL", "nbformat"}
+    assert "d2l_ext.attention" in loaded
+    assert not heavy & {name.partition(".")[0] for name in loaded}
+    later = {"diagrams", "figures", "progress", "repair", "repairs", "translation"}
+    assert not {f"d2l_ext.{name}" for name in later} & set(loaded)
+
+
+LATER = (
+    "d2l_ext.plot",
+    "d2l_ext.patch_d2l()",
+    "d2l_ext.figures.plot",
+    "d2l_ext.diagrams.transformer",
+    "d2l_ext.translation.score",
+)
+
+
+@pytest.mark.parametrize("used", LATER)
+def test_what_is_loaded_later_is_there_when_it_is_used(used, tmp_path):
+    done = run_python(f"import d2l_ext; print({used})", tmp_path)
+    assert done.returncode == 0 and done.stdout, done.stderr
+
+
+def test_what_is_loaded_later_can_be_imported_by_name(tmp_path):
+    code = (
+        "from d2l_ext import diagrams, patch_d2l, plot, translation\n"
+        "from d2l_ext import *\n"
+        "import d2l_ext\n"
+        "print(show_heatmaps is d2l_ext.figures.show_heatmaps, plot is d2l_ext.plot)"
+    )
+    done = run_python(code, tmp_path)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_a_name_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(AttributeError, match="'d2l_ext' has no attribute 'plots'"):
+        d2l_ext.plots  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'plots'"):
+        exec("from d2l_ext import plots")
+
+
 def test_import_leaves_the_logging_of_the_process_alone(tmp_path):
     code = (
         "import d2l_ext, logging\n"
@@ -38,7 +85,7 @@ def test_import_leaves_the_logging_of_the_process_alone(tmp_path):
 
 
 def test_every_public_name_is_there():
-    assert set(d2l_ext.__all__) <= set(vars(d2l_ext))
+    assert set(d2l_ext.__all__) <= set(dir(d2l_ext))
     for name in d2l_ext.__all__:
         documented = getattr(d2l_ext, name).__doc__
         assert documented, name
