@@ -16,7 +16,7 @@ import numpy as np
 from ._paddle import paddle
 from ._types import Array, Lengths
 
-FLOATS = (paddle.float16, paddle.bfloat16, paddle.float32, paddle.float64)
+FLOATS = (paddle.float32, paddle.float64, paddle.float16, paddle.bfloat16)
 INTEGERS = (paddle.uint8, paddle.int8, paddle.int16, paddle.int32, paddle.int64)
 
 
@@ -243,7 +243,10 @@ def at_most(
 @paddle.jit.not_to_static
 def is_empty(*values: paddle.Tensor) -> bool:
     """True where a size is 0: there is nothing to compute, and kernels may refuse."""
-    return any(0 in value.shape for value in values)
+    for value in values:  # any(…) takes three times as long
+        if 0 in value.shape:
+            return True
+    return False
 
 
 @paddle.jit.not_to_static
@@ -254,7 +257,9 @@ def lengths(valid_lens: Lengths, queries: paddle.Tensor) -> paddle.Tensor:
     one will do: the book encodes single sentences so.
     """
     lens = _wide("valid_lens", valid_lens)
-    shape, (batch, num_queries) = tuple(lens.shape), queries.shape[:2]
+    shape, (batch, num_queries) = tuple(lens.shape), tuple(queries.shape[:2])
+    if shape in ((batch,), (batch, num_queries)):
+        return lens
     if shape == () and same(batch, 1):
         return lens.reshape([1])
     fits = len(shape) in (1, 2) and all(map(same, shape, (batch, num_queries)))
@@ -288,6 +293,8 @@ def _wide(name: str, lens: Any) -> paddle.Tensor:
     """
     if not paddle.is_tensor(lens):
         return paddle.to_tensor(_array_of_lengths(name, lens))
+    if lens.dtype == paddle.int64:
+        return lens
     if lens.dtype in INTEGERS:
         return lens.astype("int64")
     if lens.dtype in FLOATS:

@@ -64,6 +64,18 @@ def linear(layer: paddle.nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
     return paddle.nn.functional.linear(X, weight, bias)
 
 
+def weight_alone(layer: Any) -> Any:
+    """The layer's weight, if all that it does is to multiply by that; else None."""
+    hooks = layer._forward_pre_hooks or layer._forward_post_hooks
+    if type(layer) is not paddle.nn.Linear or hooks:
+        return None
+    own = layer._parameters  # what layer.bias looks in, a while later
+    return own.get("weight") if own.get("bias") is None else None
+
+
+SINGLE_AND_DOUBLE = (paddle.float32, paddle.float64)
+
+
 def layer_norm(
     layer: paddle.nn.LayerNorm, sizes: list[int], X: paddle.Tensor
 ) -> paddle.Tensor:

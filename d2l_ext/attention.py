@@ -6,16 +6,26 @@ example, or for each query, how many of the keys are real and not padding.
 
 from __future__ import annotations
 
-import math
 import weakref
 from typing import Any, Callable
 
-from . import _check
-from ._compat import Dropout, Layer, computable, keep_first, linear, without_overflow
+from . import _check, _pooling
+from ._compat import (
+    SINGLE_AND_DOUBLE,
+    Dropout,
+    Layer,
+    computable,
+    linear,
+    weight_alone,
+)
+from ._lengths import KeyLengths
 from ._paddle import paddle
+from ._pooling import Recipe
 from ._types import ValidLens
 
 nn = paddle.nn
+# Without what Tensor.reshape looks at first, which takes as long as the work.
+reshape, shuffle = paddle._C_ops.reshape, paddle._C_ops.channel_shuffle
 
 
 def masked_softmax(X: paddle.Tensor, valid_lens: ValidLens) -> paddle.Tensor:
@@ -51,41 +61,14 @@ def masked_softmax(X: paddle.Tensor, valid_lens: ValidLens) -> paddle.Tensor:
     if valid_lens is not None:
         _check.float_tensor("X", X, ("batch", "queries", "keys"))
         valid_lens = _check.lengths(valid_lens, X)
-    return _softmax_of_checked(X, valid_lens)
-
-
-def _softmax_of_checked(X: paddle.Tensor, lens: paddle.Tensor | None) -> paddle.Tensor:
-    """Masked softmax; lens is None, or int64 or float64 with 1 or 2 axes."""
-    if _check.is_empty(X):
-        return paddle.zeros_like(X)
-    scores = computable(X)
-    if lens is None:
-        return nn.functional.softmax(scores, axis=-1).astype(X.dtype)
-    position = paddle.arange(X.shape[-1], dtype=lens.dtype)
-    # In a reshape a 0 keeps that axis: (batch, 1 or queries, 1).
-    keep = position < lens.reshape([0, -1, 1])
-    # Masked scores become -inf, so no finite score can lose to them. A row without
-    # any valid key would be all -inf and turn to NaN: its first score becomes 0.
-    zero, low = (paddle.full([], v, scores.dtype) for v in (0.0, -math.inf))
-    fill = paddle.where(position == 0, zero, low)
-    weights = nn.functional.softmax(paddle.where(keep, scores, fill), axis=-1)
-    # Paddle's softmax on the CPU leaves exp(-64) even at -inf; here it becomes 0.
-    return paddle.where(keep, weights, zero).astype(X.dtype)
-
-
-def _without_padding(X: paddle.Tensor, lens: paddle.Tensor) -> paddle.Tensor:
-    """X (batch, keys, size) with 0 at the keys that are padding for every query.
-
-    A weight of 0 does not help against NaN or infinity there: 0 * NaN is NaN.
-    """
-    # amax: at max, Paddle 3.2 warns that PyTorch's is different.
-    longest = lens if len(lens.shape) == 1 else lens.amax(axis=1)
-    return keep_first(computable(X), longest)
+    return _pooling.softmax(X, valid_lens)
 
 
 def _check_queries_keys_values(
     queries: paddle.Tensor, keys: paddle.Tensor, values: paddle.Tensor
 ) -> None:
+    if _fit_together(queries, keys, values):
+        return
     _check.float_tensor("queries", queries, ("batch", "queries", "query size"))
     _check.float_tensor("keys", keys, ("batch", "keys", "key size"))
     _check.float_tensor("values", values, ("batch", "keys", "value size"))
@@ -96,31 +79,53 @@ def _check_queries_keys_values(
     _check.precision("values", values, "queries", queries)
 
 
+def _checked(valid_lens: ValidLens, queries: paddle.Tensor) -> paddle.Tensor | None:
+    return None if valid_lens is None else _check.lengths(valid_lens, queries)
+
+
+@paddle.jit.not_to_static
+def _fit_together(queries: Any, keys: Any, values: Any) -> bool:
+    """True of most good arguments; the others have to be looked at one by one."""
+    if not type(queries) is type(keys) is type(values) is paddle.Tensor:
+        return False
+    q, k, v = queries.shape, keys.shape, values.shape
+    return (
+        len(q) == len(k) == len(v) == 3
+        and q[0] == k[0] == v[0]
+        and k[1] == v[1]
+        and queries.dtype == keys.dtype == values.dtype
+        and queries.dtype in _check.FLOATS
+    )
+
+
 class _LastWeights:
     """The weights of one call: for good as numbers, with their graph while it is used.
 
     The graph of a whole network would otherwise live on for the sake of a figure, long
-    after the output is gone.
+    after the output is gone. Large weights are not kept, only how to compute them.
     """
 
     def __init__(
-        self, weights: paddle.Tensor | None = None, output: Any = None
+        self, weights: paddle.Tensor | Recipe | None = None, output: Any = None
     ) -> None:
-        self._with_graph: Callable[[], paddle.Tensor | None] = lambda: None
-        if weights is None or weights.stop_gradient:
-            self._numbers = weights
+        self._with_graph: Callable[[], Any] = lambda: None
+        self._numbers = None if weights is None else weights.detach()
+        if weights is None or output is None or output.stop_gradient:
             return
-        self._numbers = weights.detach()
         self._with_graph = weakref.ref(weights)
         # The hook holds the weights, and the graph behind the output holds the hook.
         output.register_hook(lambda gradient, weights=weights: None)
 
     def get(self) -> paddle.Tensor | None:
         weights = self._with_graph()
-        return self._numbers if weights is None else weights
+        if weights is None:
+            weights = self._numbers
+        return weights.weights() if isinstance(weights, Recipe) else weights
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _LastWeights:
-        return _LastWeights(None if self._numbers is None else self._numbers.clone())
+        weights = self._numbers
+        copied = None if weights is None else weights.detach().clone()
+        return _LastWeights(copied)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # To be pickled: what a layer has seen is not its state.
@@ -128,7 +133,7 @@ class _LastWeights:
 
 
 class _Attention(Layer):
-    """What the two scoring functions share: weights from scores, and pooling."""
+    """What the two scoring functions share: they pool values, and keep the weights."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -143,20 +148,13 @@ class _Attention(Layer):
         queries: paddle.Tensor,
         keys: paddle.Tensor,
         values: paddle.Tensor,
-        valid_lens: ValidLens,
+        lens: KeyLengths,
     ) -> paddle.Tensor:
-        dtype = values.dtype
-        if valid_lens is not None:
-            valid_lens = _check.lengths(valid_lens, queries)
         if _check.is_empty(queries, values):  # keys are, where values are
             return self._attend_to_nothing(queries, keys, values)
-        if valid_lens is not None:
-            keys, values = (_without_padding(t, valid_lens) for t in (keys, values))
-        weights = _softmax_of_checked(self._scores(queries, keys), valid_lens)
-        values = computable(values)
-        output = paddle.bmm(self.dropout(weights.astype(values.dtype)), values)
+        output, weights = self._pool(queries, keys, values, lens)
         self._keep(weights, output)
-        return output.astype(dtype)
+        return output if output.dtype == values.dtype else output.astype(values.dtype)
 
     def _attend_to_nothing(
         self, queries: paddle.Tensor, keys: paddle.Tensor, values: paddle.Tensor
@@ -169,10 +167,11 @@ class _Attention(Layer):
 
     @paddle.jit.not_to_static
     def _keep(
-        self, weights: paddle.Tensor | None, output: paddle.Tensor | None
+        self, weights: paddle.Tensor | Recipe | None, output: paddle.Tensor | None
     ) -> None:
         if paddle.in_dynamic_mode():  # else they are no numbers
-            self._last_weights = _LastWeights(weights, output)
+            # Past Layer's __setattr__, which asks what kind of attribute it is.
+            self.__dict__["_last_weights"] = _LastWeights(weights, output)
 
 
 class AdditiveAttention(_Attention):
@@ -260,7 +259,22 @@ class AdditiveAttention(_Attention):
         _check.axis("queries", queries, 2, "query_size", self.W_q.weight, 0)
         _check.axis("keys", keys, 2, "key_size", self.W_k.weight, 0)
         _check.precision("queries", queries, "the layer's weights", self.W_q.weight)
-        return self._attend(queries, keys, values, valid_lens)
+        lens = KeyLengths(_checked(valid_lens, queries))
+        return self._attend(queries, keys, values, lens)
+
+    def _pool(
+        self,
+        queries: paddle.Tensor,
+        keys: paddle.Tensor,
+        values: paddle.Tensor,
+        lens: KeyLengths,
+    ) -> tuple[paddle.Tensor, paddle.Tensor]:
+        each = lens.of_scores()
+        if each is not None:
+            keys, values = (_pooling.without_padding(t, each) for t in (keys, values))
+        weights = _pooling.softmax(self._scores(queries, keys), each)
+        values = computable(values)
+        return paddle.bmm(self.dropout(weights.astype(values.dtype)), values), weights
 
     def _scores(self, queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
         queries, keys = linear(self.W_q, queries), linear(self.W_k, keys)
@@ -283,6 +297,8 @@ class DotProductAttention(_Attention):
         attention_weights: weights of the last call before dropout, (batch, queries,
             keys); None before the first. Gradients flow through them while the output,
             or something computed from it, is kept; without it they are only numbers.
+            Large calls do not keep them: each reading computes them from the queries
+            and keys of the call.
 
     Raises:
         TypeError, ValueError: dropout is not a number from 0 to 1.
@@ -331,6 +347,8 @@ class DotProductAttention(_Attention):
             >>> attention(X, X, values, valid_lens=[2]).flatten().tolist()
             [1.0, 2.0, 1.5]
         """
+        if isinstance(valid_lens, KeyLengths):  # MultiHeadAttention has looked
+            return self._attend(queries, keys, values, valid_lens)
         _check_queries_keys_values(queries, keys, values)
         _check.axis("keys", keys, 2, "the size of a query", queries, 2)
         if queries.shape[2] == 0:
@@ -338,12 +356,17 @@ class DotProductAttention(_Attention):
                 "queries and keys must be of size 1 or more on axis 2, "
                 f"got 0 in shape {tuple(queries.shape)}"
             )
-        return self._attend(queries, keys, values, valid_lens)
+        lens = KeyLengths(_checked(valid_lens, queries))
+        return self._attend(queries, keys, values, lens)
 
-    def _scores(self, queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
-        queries, keys = (without_overflow(computable(t)) for t in (queries, keys))
-        scores = paddle.matmul(queries, keys, transpose_y=True)
-        return scores / math.sqrt(queries.shape[-1])
+    def _pool(
+        self,
+        queries: paddle.Tensor,
+        keys: paddle.Tensor,
+        values: paddle.Tensor,
+        lens: KeyLengths,
+    ) -> tuple[paddle.Tensor, paddle.Tensor | Recipe]:
+        return _pooling.pool(queries, keys, values, lens, self.dropout)
 
 
 class MultiHeadAttention(Layer):
@@ -439,33 +462,72 @@ class MultiHeadAttention(Layer):
             >>> paddle.allclose(*output).item()
             True
         """
+        weights = self._weights(queries, keys, values)
+        if weights is None:
+            self._check_inputs(queries, keys, values)
+        lens = KeyLengths(_checked(valid_lens, queries), self.num_heads, of_layer=True)
+        attention = self.attention
+        ours = type(attention) is DotProductAttention
+        pooled = attention(
+            *self._projected(weights, queries, keys, values),
+            lens if ours else lens.of_scores(),
+        )
+        if weights is not None:
+            return paddle.matmul(_merged(pooled, self.num_heads), weights[3])
+        output = linear(self.W_o, _merge_heads(pooled, self.num_heads))
+        # Half precision that was computed in float32 returns as what it came.
+        if output.dtype != queries.dtype and computable(queries) is not queries:
+            return output.astype(queries.dtype)
+        return output
+
+    @paddle.jit.not_to_static
+    def _weights(
+        self, queries: Any, keys: Any, values: Any
+    ) -> list[paddle.Tensor] | None:
+        """Those of W_q, W_k, W_v and W_o, if the inputs fit and are only multiplied.
+
+        So it is mostly. Looking at each argument by itself, and calling four layers,
+        takes longer than a small call should.
+        """
+        if not paddle.in_dynamic_mode() or not _fit_together(queries, keys, values):
+            return None
+        if queries.dtype not in SINGLE_AND_DOUBLE or _check.is_empty(queries, keys):
+            return None
+        sizes = queries.shape[2], keys.shape[2], values.shape[2]
+        layers = [self._sub_layers[name] for name in ("W_q", "W_k", "W_v", "W_o")]
+        weights = [weight_alone(layer) for layer in layers]
+        for weight, size in zip(weights, sizes):
+            if weight is None or weight.shape[0] != size:
+                return None
+        same = weights[3] is not None and weights[3].dtype == queries.dtype
+        return weights if same and weights[0].dtype == queries.dtype else None
+
+    def _projected(
+        self,
+        weights: list[paddle.Tensor] | None,
+        queries: paddle.Tensor,
+        keys: paddle.Tensor,
+        values: paddle.Tensor,
+    ) -> tuple[paddle.Tensor, paddle.Tensor, paddle.Tensor]:
+        """Each (batch * num_heads, queries or keys, num_hiddens / num_heads)."""
+        # No comprehension: to_static would not find num_heads in it.
+        heads = self.num_heads
+        if weights is None:
+            q = _split_heads(linear(self.W_q, queries), heads)
+            k = _split_heads(linear(self.W_k, keys), heads)
+            return q, k, _split_heads(linear(self.W_v, values), heads)
+        q = _split(paddle.matmul(queries, weights[0]), heads)
+        k = _split(paddle.matmul(keys, weights[1]), heads)
+        return q, k, _split(paddle.matmul(values, weights[2]), heads)
+
+    def _check_inputs(
+        self, queries: paddle.Tensor, keys: paddle.Tensor, values: paddle.Tensor
+    ) -> None:
         _check_queries_keys_values(queries, keys, values)
         _check.axis("queries", queries, 2, "query_size", self.W_q.weight, 0)
         _check.axis("keys", keys, 2, "key_size", self.W_k.weight, 0)
         _check.precision("queries", queries, "the layer's weights", self.W_q.weight)
         _check.axis("values", values, 2, "value_size", self.W_v.weight, 0)
-        if valid_lens is not None:
-            valid_lens = self._for_each_head(_check.lengths(valid_lens, queries))
-        # each (batch * num_heads, queries or keys, num_hiddens / num_heads)
-        q = self._project(self.W_q, queries)
-        k = self._project(self.W_k, keys)
-        v = self._project(self.W_v, values)
-        pooled = self.attention(q, k, v, valid_lens)
-        output = linear(self.W_o, transpose_output(pooled, self.num_heads))
-        # Half precision that was computed in float32 returns as what it came.
-        half = computable(queries) is not queries
-        return output.astype(queries.dtype) if half else output
-
-    def _project(self, W: nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
-        return transpose_qkv(linear(W, X), self.num_heads)
-
-    def _for_each_head(self, lens: paddle.Tensor) -> paddle.Tensor:
-        """Repeat the lengths of each example: (batch * num_heads,) or (…, queries)."""
-        if _check.is_empty(lens):
-            batch, *rest = lens.shape  # only the shape counts
-            return paddle.zeros([batch * self.num_heads, *rest])
-        copies = [1, self.num_heads] + [1] * (len(lens.shape) - 1)
-        return lens.unsqueeze(1).tile(copies).flatten(0, 1)
 
 
 def transpose_qkv(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
@@ -493,11 +555,7 @@ def transpose_qkv(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     _check.tensor("X", X, ("batch", "n", "num_hiddens"))
     num_heads = _check.positive_int("num_heads", num_heads)
     _check.divisible_axis("X", X, 2, "num_heads", num_heads)
-    if _check.is_empty(X):
-        batch, n, num_hiddens = X.shape
-        return paddle.zeros([batch * num_heads, n, num_hiddens // num_heads], X.dtype)
-    X = X.reshape([0, 0, num_heads, X.shape[2] // num_heads])
-    return X.transpose([0, 2, 1, 3]).flatten(0, 1)
+    return _split_heads(X, num_heads)
 
 
 def transpose_output(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
@@ -524,8 +582,45 @@ def transpose_output(X: paddle.Tensor, num_heads: int) -> paddle.Tensor:
     _check.tensor("X", X, ("batch * num_heads", "n", "d"))
     num_heads = _check.positive_int("num_heads", num_heads)
     _check.divisible_axis("X", X, 0, "num_heads", num_heads)
+    return _merge_heads(X, num_heads)
+
+
+def _split_heads(X: paddle.Tensor, heads: int) -> paddle.Tensor:
+    if _can_shuffle(X):
+        return _split(X, heads)
+    if _check.is_empty(X):
+        batch, n, num_hiddens = X.shape
+        return paddle.zeros([batch * heads, n, num_hiddens // heads], X.dtype)
+    X = X.reshape([0, 0, heads, X.shape[2] // heads])
+    return X.transpose([0, 2, 1, 3]).flatten(0, 1)
+
+
+def _split(X: paddle.Tensor, heads: int) -> paddle.Tensor:
+    batch, n, num_hiddens = X.shape
+    size = num_hiddens // heads
+    X = shuffle(reshape(X, [batch, n * heads, size, 1]), n, "NCHW")
+    return reshape(X, [batch * heads, n, size])
+
+
+def _merge_heads(X: paddle.Tensor, heads: int) -> paddle.Tensor:
+    if _can_shuffle(X):
+        return _merged(X, heads)
     if _check.is_empty(X):
         batch, n, d = X.shape
-        return paddle.zeros([batch // num_heads, n, num_heads * d], X.dtype)
-    X = X.reshape([-1, num_heads, X.shape[1], X.shape[2]])
+        return paddle.zeros([batch // heads, n, heads * d], X.dtype)
+    X = X.reshape([-1, heads, X.shape[1], X.shape[2]])
     return X.transpose([0, 2, 1, 3]).flatten(2, 3)
+
+
+def _merged(X: paddle.Tensor, heads: int) -> paddle.Tensor:
+    all_heads, n, size = X.shape
+    batch = all_heads // heads
+    X = shuffle(reshape(X, [batch, heads * n, size, 1]), heads, "NCHW")
+    return reshape(X, [batch, n, heads * size])
+
+
+@paddle.jit.not_to_static
+def _can_shuffle(X: paddle.Tensor) -> bool:
+    """Whether channel_shuffle, many times as fast as a transposition, takes X."""
+    known = paddle.in_dynamic_mode() and 0 not in X.shape
+    return known and X.dtype in SINGLE_AND_DOUBLE

@@ -5,6 +5,7 @@ import paddle
 import pytest
 
 import d2l_ext
+from tests import reference
 
 BATCH, QUERIES, KEYS, SIZE = 2, 3, 5, 14
 LAYERS = {
@@ -49,3 +50,20 @@ def test_products_beyond_float16_on_gpu():
     output = d2l_ext.DotProductAttention(0)(X, X, X)
     assert output.dtype == paddle.float16
     assert (output.astype("float32").numpy() == 250).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_large_calls_on_gpu(dtype):
+    """By flash attention, where the GPU has it; the result is the same."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(2, n, SIZE)) for n in (521, 523, 523)]
+    expected, weights = reference.dot_product_attention(*arrays, None)
+    layer = d2l_ext.DotProductAttention(0)
+    inputs = [paddle.to_tensor(a, place="gpu:0").astype(dtype) for a in arrays]
+    for found, exact in (
+        (layer(*inputs), expected),
+        (layer.attention_weights, weights),
+    ):
+        found = found.astype("float32").numpy()
+        np.testing.assert_allclose(found, exact, rtol=0, atol=2e-2)

@@ -6,13 +6,21 @@ The float64 reference is in tests/reference.py. Examples are the same in every r
 import numpy as np
 import paddle
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import d2l_ext
+from d2l_ext import _blocks, _pooling
 from tests import reference
 
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile(
+    "same",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    # `way` is the same for all examples of a test.
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 settings.load_profile("same")
 
 # A few units in the last place of numbers of about 1.
@@ -20,6 +28,16 @@ TOLERANCE = {"float64": 1e-14, "float32": 3e-6, "float16": 4e-3, "bfloat16": 3e-
 DTYPES = st.sampled_from(sorted(TOLERANCE))
 SIZES = st.sampled_from([1, 2, 3, 5, 7, 11])
 SIZES_OR_NONE = st.sampled_from([0, 1, 2, 3, 5])
+
+
+@pytest.fixture(params=["by size", "plain", "by_blocks"])
+def way(request, monkeypatch):
+    """Let the calls go each way: as they are so small, the way for others, in blocks."""
+    if request.param == "plain":
+        monkeypatch.setattr(_pooling, "choose", lambda *arguments: _pooling.plain)
+    if request.param == "by_blocks":
+        monkeypatch.setattr(_blocks, "BLOCK", 6)
+        monkeypatch.setattr(_blocks, "ROWS", 2)
 
 
 @st.composite
@@ -91,7 +109,9 @@ def test_masked_softmax(data, batch, queries, keys, dtype):
     value_size=SIZES,
     dtype=DTYPES,
 )
-def test_dot_product_attention(data, batch, queries, keys, size, value_size, dtype):
+def test_dot_product_attention(
+    way, data, batch, queries, keys, size, value_size, dtype
+):
     array, lens = data.draw(lengths(batch, queries, keys))
     shapes = [(batch, queries, size), (batch, keys, size), (batch, keys, value_size)]
     inputs, exact = tensors(data.draw, dtype, *shapes)
@@ -125,7 +145,9 @@ def all_close(found, expected, dtype):
     data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES, size=SIZES, value_size=SIZES
 )
 @pytest.mark.parametrize("dtype", sorted(TOLERANCE))
-def test_gradients_of_attention(data, dtype, batch, queries, keys, size, value_size):
+def test_gradients_of_attention(
+    way, data, dtype, batch, queries, keys, size, value_size
+):
     array, lens = data.draw(lengths(batch, queries, keys))
     shapes = [(batch, queries, size), (batch, keys, size), (batch, keys, value_size)]
     inputs, exact = tensors(data.draw, dtype, *shapes)
@@ -138,7 +160,7 @@ def test_gradients_of_attention(data, dtype, batch, queries, keys, size, value_s
 @given(data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES, size=SIZES)
 @pytest.mark.parametrize("p", [0.25, 1])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_dropout_in_training(data, dtype, p, batch, queries, keys, size):
+def test_dropout_in_training(way, data, dtype, p, batch, queries, keys, size):
     """The values begin with an identity, which shows what became of each weight."""
     array, lens = data.draw(lengths(batch, queries, keys))
     V = numbers(data.draw, batch, keys, size)
@@ -171,7 +193,7 @@ def test_dropout_in_training(data, dtype, p, batch, queries, keys, size):
     num_heads=st.sampled_from([1, 2, 3]),
 )
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_multi_head_attention(data, dtype, batch, queries, keys, num_heads):
+def test_multi_head_attention(way, data, dtype, batch, queries, keys, num_heads):
     """Also where the weights of the layer are of half precision."""
     array, lens = data.draw(lengths(batch, queries, keys))
     paddle.seed(0)
@@ -235,7 +257,7 @@ def test_positional_encoding(data, batch, n, num_hiddens, dtype):
 @given(data=st.data(), batch=SIZES, queries=SIZES, keys=SIZES)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", ["dot", "additive", "multi"])
-def test_padding_may_hold_anything(data, kind, bad, batch, queries, keys):
+def test_padding_may_hold_anything(way, data, kind, bad, batch, queries, keys):
     numbers_of_keys = st.lists(st.integers(0, keys), min_size=batch, max_size=batch)
     lens = data.draw(numbers_of_keys)
     paddle.seed(0)
