@@ -1,0 +1,1 @@
+"""How fast d2l_ext is beside others: `make bench`."""
