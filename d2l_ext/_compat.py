@@ -67,10 +67,9 @@ def linear(layer: paddle.nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
 def weight_alone(layer: Any) -> Any:
     """The layer's weight, if all that it does is to multiply by that; else None."""
     hooks = layer._forward_pre_hooks or layer._forward_post_hooks
-    if type(layer) is not paddle.nn.Linear or hooks:
+    if type(layer) is not paddle.nn.Linear or layer.bias is not None or hooks:
         return None
-    own = layer._parameters  # what layer.bias looks in, a while later
-    return own.get("weight") if own.get("bias") is None else None
+    return layer._parameters.get("weight")
 
 
 SINGLE_AND_DOUBLE = (paddle.float32, paddle.float64)

@@ -40,7 +40,11 @@ def choose(
     if not paddle.in_dynamic_mode():
         return plain
     heads, num_queries, _ = queries.shape
-    large = heads * num_queries * keys.shape[1] > _blocks.BLOCK
+    scores = heads * num_queries * keys.shape[1]
+    # Each example with a length of its own is computed by itself. Small ones together
+    # are faster whole, and need not so much more memory than their queries do.
+    examples = 1 if lens.lens is None else lens.lens.shape[0]
+    large = scores > _blocks.BLOCK and 4 * scores > _blocks.BLOCK * examples
     # Not queries.place: to_static, which may run into it here, would lose its way.
     if paddle.get_device() != "cpu":
         fits = large and _flash.takes(queries, keys, values, lens)

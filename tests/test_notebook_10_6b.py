@@ -277,6 +277,7 @@ def test_time_is_of_one_call():
 def test_when_the_package_takes_blocks():
     assert _blocks.BLOCK == 2**18
     assert "超过$2^{18}$" in CELLS["library"].source
+    assert "$2^{16}$个以上" in CELLS["library"].source
     assert (2048**2, 2048**2 * 4) == (2**22, 16 * 2**20)
 
 

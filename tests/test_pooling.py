@@ -66,6 +66,9 @@ def ways(monkeypatch):
         ((1, 512, 512), "float32", None, "whole"),  # just as much as a block
         ((1, 512, 513), "float32", [7], "by_blocks"),
         ((11, 163, 157), "float64", None, "by_blocks"),
+        ((11, 163, 157), "float32", [157] * 11, "whole"),  # each example is small
+        ((5, 256, 256), "float32", [99] * 5, "whole"),
+        ((5, 256, 257), "float32", [99] * 5, "by_blocks"),
         ((2, 3, 5), "float16", [5, 2], "plain"),
         ((2, 3, 5), "bfloat16", None, "plain"),
     ],
