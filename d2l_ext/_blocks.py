@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from multiprocessing.pool import ThreadPool
+from threading import Thread
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -135,17 +135,30 @@ class Drop:
 
 def in_threads(function: Callable[[Group], Any], groups: list[Group]) -> list[Any]:
     """Paddle's operations let other threads go on, and use but one core themselves."""
+    results: list[Any] = [None] * len(groups)
+    errors: list[BaseException] = []
+    todo = iter(range(len(groups)))  # each thread takes the next
 
-    def call(group: Group) -> Any:
-        with paddle.no_grad():  # each thread has a switch of its own
-            return function(group)
+    def work() -> None:
+        try:
+            with paddle.no_grad():  # each thread has a switch of its own
+                for i in todo:
+                    results[i] = function(groups[i])
+        except BaseException as error:  # also Ctrl-C: nothing may be left to do
+            errors.append(error)
+            list(todo)
 
-    workers = min(len(groups), cores())
-    if workers == 1:
-        return [call(group) for group in groups]
-    # Not concurrent.futures: to_static would read into that, on Paddle 2.6.
-    with ThreadPool(workers) as pool:
-        return pool.map(call, groups, chunksize=1)
+    # Not from a pool: that of multiprocessing settles how processes are started, and
+    # to_static on Paddle 2.6 reads into that of concurrent.futures.
+    others = [Thread(target=work) for _ in range(min(len(groups), cores()) - 1)]
+    for thread in others:
+        thread.start()
+    work()
+    for thread in others:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
 
 
 def cores() -> int:

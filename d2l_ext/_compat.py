@@ -64,12 +64,17 @@ def linear(layer: paddle.nn.Linear, X: paddle.Tensor) -> paddle.Tensor:
     return paddle.nn.functional.linear(X, weight, bias)
 
 
+def has_hooks(layer: Any) -> bool:
+    """Whether a call of the layer is more than its class says."""
+    hooks = layer._forward_pre_hooks or layer._forward_post_hooks
+    return bool(hooks) or "forward" in layer.__dict__
+
+
 def weight_alone(layer: Any) -> Any:
     """The layer's weight, if all that it does is to multiply by that; else None."""
-    hooks = layer._forward_pre_hooks or layer._forward_post_hooks
-    if type(layer) is not paddle.nn.Linear or layer.bias is not None or hooks:
+    if type(layer) is not paddle.nn.Linear or layer.bias is not None:
         return None
-    return layer._parameters.get("weight")
+    return None if has_hooks(layer) else layer._parameters.get("weight")
 
 
 SINGLE_AND_DOUBLE = (paddle.float32, paddle.float64)

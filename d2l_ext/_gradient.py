@@ -43,9 +43,11 @@ def with_gradients(
 
 def _nothing(tensors: list[paddle.Tensor]) -> paddle.Tensor:
     """0, whatever the numbers are, but in the graph it depends on all tensors."""
-    first = paddle.concat([t.reshape([-1])[:1] for t in tensors])
+    first, *others = (t.reshape([-1])[:1] for t in tensors)
+    for other in others:  # not joined: some may be cut off, by no_grad_vars
+        first = first + other
     # The softmax is there since Paddle knows no gradient of its gradient.
-    first = paddle.nn.functional.softmax(first)[:1]
+    first = paddle.nn.functional.softmax(first)
     return paddle.where(paddle.zeros([1], "bool"), first, paddle.zeros_like(first))
 
 

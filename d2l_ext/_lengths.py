@@ -25,6 +25,10 @@ class KeyLengths:
     ) -> None:
         self.lens, self.heads, self.of_layer = lens, heads, of_layer
 
+    def clone(self) -> KeyLengths:
+        lens = None if self.lens is None else self.lens.clone()
+        return KeyLengths(lens, self.heads, self.of_layer)
+
     def of_scores(self) -> paddle.Tensor | None:
         """One for each example of the scores: (batch * heads,) or (…, queries)."""
         if self.lens is None or self.heads == 1:

@@ -13,7 +13,9 @@ from typing import Any, Callable
 from . import _blocks, _check, _flash
 from ._compat import (
     SINGLE_AND_DOUBLE,
+    Dropout,
     computable,
+    has_hooks,
     keep_first,
     without_overflow,
 )
@@ -29,15 +31,16 @@ def choose(
     keys: paddle.Tensor,
     values: paddle.Tensor,
     lens: KeyLengths,
+    dropout: nn.Layer,
 ) -> Callable[..., tuple[paddle.Tensor, Any]]:
-    """Say which way a call takes, from shapes, dtypes and device alone.
+    """Say which way a call takes, from shapes, dtypes, device and kind of dropout.
 
     - ``plain`` asks for nothing: static programs, half precision, GPUs.
     - ``whole`` has as few operations as there can be, for what is small.
     - ``by_blocks`` never holds all scores, for what is large.
     - ``flash`` neither, on a GPU that has it.
     """
-    if not paddle.in_dynamic_mode():
+    if not paddle.in_dynamic_mode() or not drops_by_p_alone(dropout):
         return plain
     heads, num_queries, _ = queries.shape
     scores = heads * num_queries * keys.shape[1]
@@ -49,9 +52,20 @@ def choose(
     if paddle.get_device() != "cpu":
         fits = large and _flash.takes(queries, keys, values, lens)
         return flash if fits else plain
-    if queries.dtype not in SINGLE_AND_DOUBLE or keys.dtype != queries.dtype:
+    alike = queries.dtype == keys.dtype == values.dtype
+    if queries.dtype not in SINGLE_AND_DOUBLE or not alike:
         return plain
     return by_blocks if large else whole
+
+
+def drops_by_p_alone(dropout: Any) -> bool:
+    """Whether it is the usual dropout: a user may have put another in its place."""
+    return (
+        type(dropout) in (Dropout, nn.Dropout)
+        and dropout.mode == "upscale_in_train"
+        and dropout.axis is None
+        and not has_hooks(dropout)
+    )
 
 
 def pool(
@@ -59,42 +73,11 @@ def pool(
     keys: paddle.Tensor,
     values: paddle.Tensor,
     lens: KeyLengths,
-    dropout: nn.Dropout,
+    dropout: Any,
 ) -> tuple[paddle.Tensor, Any]:
     """Return the output, and the weights before dropout or how to get them."""
-    way = choose(queries, keys, values, lens)
-    output, weights = way(queries, keys, values, lens, dropout)
-    if way is whole and lens.lens is not None and spoiled(output, keys):
-        return without_trouble(queries, keys, values, lens, dropout)
-    return output, weights
-
-
-@paddle.jit.not_to_static
-def spoiled(output: paddle.Tensor, keys: paddle.Tensor) -> bool:
-    """Whether padding may have to be cleaned: 0 * NaN is NaN, and so is 0 * infinity.
-
-    That is seldom, so it is looked for afterwards, in the output; but keys may spoil
-    the gradients alone.
-    """
-    return not finite(output) or not (output.stop_gradient or finite(keys))
-
-
-@paddle.jit.not_to_static
-def without_trouble(
-    queries: paddle.Tensor,
-    keys: paddle.Tensor,
-    values: paddle.Tensor,
-    lens: KeyLengths,
-    dropout: nn.Dropout,
-) -> tuple[paddle.Tensor, paddle.Tensor]:
-    """Whole again, from clean padding: bit by bit what it would have been with that."""
-    of_scores = lens.of_scores()
-    keys, values = (without_padding(t, of_scores) for t in (keys, values))
-    output, weights = whole(queries, keys, values, lens, dropout)
-    if finite(output):
-        return output, weights
-    # Or a product, not yet divided by the root of d, was too large.
-    return plain(queries, keys, values, lens, dropout)
+    way = choose(queries, keys, values, lens, dropout)
+    return way(queries, keys, values, lens, dropout)
 
 
 def finite(X: paddle.Tensor) -> bool:
@@ -156,23 +139,38 @@ def whole(
     lens: KeyLengths,
     dropout: nn.Dropout,
 ) -> tuple[paddle.Tensor, paddle.Tensor]:
+    scaled = _blocks.scaled(queries)
+    scores = paddle.matmul(scaled, keys, transpose_y=True)
+    drops = dropout.training and dropout.p
     if lens.lens is None:
-        scores = paddle.matmul(_blocks.scaled(queries), keys, transpose_y=True)
         weights = nn.functional.softmax(scores)
-    else:
-        scores = paddle.matmul(queries, keys, transpose_y=True)
-        mask = lens.mask(scores.shape[1], scores.shape[2], scores.dtype)
-        # One product divides by the root of d, and lets no gradient into padding.
-        scores = scores * _blocks.scaled(mask, queries.shape[2])
-        # 0 where a key is valid, else as low as can be.
-        scores = scores + paddle.scale(
-            mask, _blocks.highest(mask.dtype), -1.0, bias_after_scale=False
-        )
-        # Paddle's softmax leaves exp(-64) of masked scores, and a row without a valid
-        # key is no 0 yet.
-        weights = nn.functional.softmax(scores) * mask
-    dropped = dropout(weights) if dropout.training and dropout.p else weights
-    return paddle.matmul(dropped, values), weights
+        return paddle.matmul(dropout(weights) if drops else weights, values), weights
+    # 0 * NaN is NaN, so padding may have to be cleaned. That is seldom needed, and it
+    # shows in the results; from clean padding they are bit by bit the same.
+    if not finite(scores):
+        clean = without_padding(keys, lens.of_scores())
+        scores = paddle.matmul(scaled, clean, transpose_y=True)
+        if not finite(scores):
+            return plain(queries, keys, values, lens, dropout)
+    weights = masked(scores, lens)
+    dropped = dropout(weights) if drops else weights
+    output = paddle.matmul(dropped, values)
+    if not finite(output):
+        clean = without_padding(values, lens.of_scores())
+        output = paddle.matmul(dropped, clean)
+    return output, weights
+
+
+def masked(scores: paddle.Tensor, lens: KeyLengths) -> paddle.Tensor:
+    """The masked softmax of finite scores."""
+    mask = lens.mask(scores.shape[1], scores.shape[2], scores.dtype)
+    if not scores.stop_gradient:
+        scores = scores * mask  # no gradient goes to padding, not even 1e-28
+    # 0 where a key is valid, else as low as can be.
+    low = paddle.scale(mask, _blocks.highest(mask.dtype), -1.0, bias_after_scale=False)
+    # Paddle's softmax leaves exp(-64) of masked scores, and a row without a valid key
+    # is no 0 yet.
+    return nn.functional.softmax(scores + low) * mask
 
 
 class Recipe:
@@ -180,7 +178,7 @@ class Recipe:
 
     Args:
         queries: as they were scaled.
-        keys, lens: as for every way.
+        keys, lens: as for every way. Nobody else writes to them.
     """
 
     def __init__(
@@ -188,12 +186,13 @@ class Recipe:
     ) -> None:
         self.queries, self.keys, self.lens = queries, keys, lens
 
+    @classmethod
+    def of(cls, queries: paddle.Tensor, keys: paddle.Tensor, lens: KeyLengths) -> Any:
+        """From what the caller of attention has, and may write to later."""
+        return cls(queries, keys if lens.of_layer else keys.clone(), lens.clone())
+
     def detach(self) -> Recipe:
-        """Of numbers alone, and of copies where the caller might write to them."""
-        keys = self.keys.detach()
-        if not self.lens.of_layer:
-            keys = keys.clone()
-        return Recipe(self.queries.detach(), keys, self.lens)
+        return Recipe(self.queries.detach(), self.keys.detach(), self.lens)
 
     def clone(self) -> Recipe:
         return self  # nobody writes to its copies
@@ -217,7 +216,7 @@ def by_blocks(
     p = dropout.p if dropout.training else 0.0
     queries = _blocks.scaled(queries)
     output = _blocks.pooled(queries, keys, values, lens, p)
-    return output, Recipe(queries, keys, lens)
+    return output, Recipe.of(queries, keys, lens)
 
 
 def flash(
@@ -229,4 +228,4 @@ def flash(
 ) -> tuple[paddle.Tensor, Recipe]:
     p = dropout.p if dropout.training else 0.0
     output = _flash.pooled(queries, keys, values, p)
-    return output, Recipe(_blocks.scaled(queries), keys, lens)
+    return output, Recipe.of(_blocks.scaled(queries), keys, lens)

@@ -15,6 +15,7 @@ from ._compat import (
     Dropout,
     Layer,
     computable,
+    has_hooks,
     linear,
     weight_alone,
 )
@@ -467,7 +468,7 @@ class MultiHeadAttention(Layer):
             self._check_inputs(queries, keys, values)
         lens = KeyLengths(_checked(valid_lens, queries), self.num_heads, of_layer=True)
         attention = self.attention
-        ours = type(attention) is DotProductAttention
+        ours = type(attention) is DotProductAttention and not has_hooks(attention)
         pooled = attention(
             *self._projected(weights, queries, keys, values),
             lens if ours else lens.of_scores(),

@@ -137,7 +137,8 @@ class TestFlashAttention:
         X = paddle.zeros([1, n, size]).astype(dtype)
         monkeypatch.setattr(paddle, "get_device", lambda: "gpu:0")
         lens = KeyLengths(lens and paddle.to_tensor(lens))
-        assert _pooling.choose(X, X, X, lens) is getattr(_pooling, way)
+        dropout = d2l_ext.DotProductAttention(0).dropout
+        assert _pooling.choose(X, X, X, lens, dropout) is getattr(_pooling, way)
 
     def test_output_and_weights(self, monkeypatch, flash_is):
         flash_is(math_as_flash)
@@ -167,16 +168,82 @@ def test_padding_that_is_not_finite_is_cleaned(ways, where):
     inputs[where][0, 4] = float("-inf")
     inputs[0].stop_gradient = False
     output = d2l_ext.DotProductAttention(0)(*inputs, [4])
-    assert ways == ["whole", "whole"] and np.isfinite(output.numpy()).all()
+    assert ways == ["whole"] and np.isfinite(output.numpy()).all()
 
 
-def test_products_may_be_too_large_before_they_are_divided(ways):
+@pytest.mark.parametrize("sign", [1, -1])
+def test_products_may_be_too_large_before_they_are_divided(ways, sign):
     """Of 16 products of 5e18 and 5e18, the sum is above 3.4e38; a quarter is not."""
     Q = paddle.full([1, 1, 16], 5e18)
     V = paddle.to_tensor([[[2.0], [3.0], [5.0]]])
     layer = d2l_ext.DotProductAttention(0)
-    output = layer(Q, paddle.concat([Q, Q, Q], axis=1), V, [2])
-    assert ways == ["whole", "whole", "plain"] and output.item() == 2.5
+    output = layer(Q * sign, paddle.concat([Q, Q, Q], axis=1), V, [2])
+    assert ways == ["whole"] and output.item() == 2.5
+    assert layer.attention_weights.flatten().tolist() == [0.5, 0.5, 0]
+
+
+def test_scores_beyond_the_largest_number_take_the_way_of_all_others(ways):
+    Q = paddle.full([1, 3, 4], 1e20)
+    d2l_ext.DotProductAttention(0)(Q, Q, Q, [2])
+    assert ways == ["whole", "plain"]
+
+
+@pytest.mark.parametrize("n", [3, 600])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_values_may_be_of_half_precision_alone(n, dtype):
+    Q, K, V, _ = tensors(shape=(1, n, n))
+    output = d2l_ext.DotProductAttention(0)(Q, K, V.astype(dtype))
+    expected, _ = reference.dot_product_attention(Q.numpy(), K.numpy(), V.numpy(), None)
+    assert output.dtype == getattr(paddle, dtype)
+    found = output.astype("float32").numpy()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-2)
+
+
+class Nothing(paddle.nn.Dropout):
+    def forward(self, X):
+        return X * 0
+
+
+def with_a_hook():
+    dropout = paddle.nn.Dropout(0.0)
+    dropout.register_forward_post_hook(lambda layer, inputs, output: output * 2)
+    return dropout
+
+
+@pytest.mark.parametrize(
+    "dropout, sums",
+    [
+        (paddle.nn.Identity, {1}),
+        (lambda: Nothing(0.5), {0}),
+        (with_a_hook, {2}),
+        (lambda: paddle.nn.Dropout(0.5, mode="downscale_in_infer"), {0.5}),
+        (lambda: paddle.nn.Dropout(0.5, axis=0), {0, 2}),
+    ],
+    ids=["identity", "subclass", "hook", "mode", "axis"],
+)
+@pytest.mark.parametrize("n", [3, 521])
+def test_another_dropout_is_called(dropout, sums, n):
+    X = paddle.randn([13, n, 5])
+    layer = d2l_ext.DotProductAttention(0)
+    layer.dropout = dropout()
+    if sums == {0.5}:
+        layer.eval()
+    found = layer(X, X, paddle.ones_like(X)).numpy()
+    assert {*np.round(found.flatten(), 4).tolist()} == sums
+
+
+def test_what_is_hung_on_the_inner_layers_sees_what_it_always_saw():
+    layer, X = d2l_ext.MultiHeadAttention(6, 6, 6, 6, 2, 0), paddle.randn([1, 3, 6])
+    seen = []
+    hook = layer.attention.register_forward_pre_hook(
+        lambda _, given: seen.append(given)
+    )
+    layer(X, X, X, [2])
+    layer(X, X, X, None)
+    hook.remove()
+    assert seen[0][3].tolist() == [2, 2] and seen[1][3] is None
+    layer.W_o.forward = lambda Y: Y * 0
+    assert (layer(X, X, X, None).numpy() == 0).all()
 
 
 @pytest.mark.parametrize("kind", LENS)
@@ -265,12 +332,35 @@ class TestWeightsThatAreNotKept:
         assert layer.attention_weights.stop_gradient
         np.testing.assert_array_equal(layer.attention_weights.numpy(), before)
 
-    def test_are_those_of_the_call_whatever_becomes_of_its_inputs(self):
+    @pytest.mark.parametrize("with_gradient", [False, True])
+    @pytest.mark.parametrize("kind", ["dot product", "multi-head"])
+    def test_are_those_of_the_call_whatever_becomes_of_its_inputs(
+        self, kind, with_gradient
+    ):
         Q, K, V, _ = tensors()
+        K.stop_gradient = not with_gradient
+        lens = paddle.to_tensor(LENS["examples"])
+        layer = inner = d2l_ext.DotProductAttention(0)
+        if kind == "multi-head":
+            layer = d2l_ext.MultiHeadAttention(SIZE, SIZE, VALUE_SIZE, 6, 2, 0)
+            inner = layer.attention
+        output = layer(Q, K, V, lens)
+        before, twin = inner.attention_weights.numpy(), copy.deepcopy(inner)
+        lens.fill_(3)
+        with paddle.no_grad():
+            K.set_value(K * 0)
+        for found in inner.attention_weights, twin.attention_weights:
+            np.testing.assert_array_equal(found.numpy(), before)
+        del output
+
+    def test_are_those_of_the_call_after_a_step_of_the_optimizer(self):
+        Q, _, V, _ = tensors()
+        K = paddle.create_parameter([HEADS, KEYS, SIZE], "float32")
         layer = d2l_ext.DotProductAttention(0)
-        layer(Q, K, V, None)
+        output = layer(Q, K, V)
         before = layer.attention_weights.numpy()
-        K.set_value(K * 0)
+        output.sum().backward()
+        paddle.optimizer.SGD(100.0, parameters=[K]).step()
         np.testing.assert_array_equal(layer.attention_weights.numpy(), before)
 
     def test_go_with_a_copy_of_the_layer(self, call):
@@ -317,6 +407,15 @@ class TestGradientsByBlocks:
             self.same(found, expected[i : i + 1])
         self.same(paddle.grad(output, inputs, G), expected)
         assert all(t.grad is None for t in inputs)
+
+    def test_without_those_of_some_inputs(self, call, expected):
+        inputs, output, G = call
+        for i in range(3):
+            others = [t for j, t in enumerate(inputs) if j != i]
+            found = paddle.grad(
+                output, inputs[i], G, retain_graph=True, no_grad_vars=others
+            )
+            self.same(found, expected[i : i + 1])
 
     def test_hooks_of_the_caller(self, call, expected):
         inputs, output, G = call
