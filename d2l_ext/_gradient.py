@@ -22,7 +22,7 @@ def with_gradients(
 
     Args:
         value: what was computed from the inputs, without a graph.
-        inputs: what the gradients are for; some may need none. None is empty.
+        inputs: what the gradients are for, of size 1 or more; some may need none.
         gradients: of the gradient for the value, those for all inputs. It is called
             without a graph; that of the gradient does not exist, as for Paddle's
             softmax, and to ask for it (``create_graph=True``) is Paddle's error.
@@ -30,7 +30,7 @@ def with_gradients(
     wanted = [i for i, t in enumerate(inputs) if not t.stop_gradient]
     if not wanted or not paddle.is_grad_enabled():
         return value
-    backward = _Backward(inputs, gradients, len(wanted))
+    backward = _Backward(inputs, gradients)
     # Views, so that the hooks are not those of the caller's tensors.
     views = [inputs[i].unsqueeze(0) for i in wanted]
     for i, view in zip(wanted, views):
@@ -54,10 +54,8 @@ def _nothing(tensors: list[paddle.Tensor]) -> paddle.Tensor:
 class _Backward:
     """One backward pass after another: the first hook computes, the others take."""
 
-    def __init__(
-        self, inputs: Sequence[paddle.Tensor], gradients: Gradients, wanted: int
-    ) -> None:
-        self.inputs, self.gradients, self.wanted = inputs, gradients, wanted
+    def __init__(self, inputs: Sequence[paddle.Tensor], gradients: Gradients) -> None:
+        self.inputs, self.gradients = inputs, gradients
         self.versions = [t.inplace_version for t in inputs]
         self.found: dict[int, paddle.Tensor] = {}
 
