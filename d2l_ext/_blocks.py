@@ -59,9 +59,9 @@ def pooled(
     return with_gradients(output, (queries, keys, values), gradients)
 
 
-def scaled(X: paddle.Tensor, size: int | None = None) -> paddle.Tensor:
-    """X divided by the root of ``size``, that of a query, which X may be."""
-    return X * (1 / math.sqrt(size or X.shape[-1]))
+def scaled(queries: paddle.Tensor) -> paddle.Tensor:
+    """Divided by the root of d before the product, so that less of it overflows."""
+    return queries * (1 / math.sqrt(queries.shape[-1]))
 
 
 class Block(NamedTuple):
@@ -87,6 +87,7 @@ class Group(NamedTuple):
 
 
 def plan(shape: Any, num_keys: int, lens: KeyLengths) -> list[Group]:
+    """Divide queries of this shape: some heads of an example, then some rows."""
     total, num_queries, _ = shape
     counts = np.full([1, 1], num_keys)
     if lens.lens is not None:

@@ -23,6 +23,7 @@ from ._lengths import KeyLengths
 from ._paddle import paddle
 
 nn = paddle.nn
+Score = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
 
 
 @paddle.jit.not_to_static
@@ -93,14 +94,41 @@ def plain(
     lens: KeyLengths,
     dropout: nn.Dropout,
 ) -> tuple[paddle.Tensor, paddle.Tensor]:
+    return by_scores(scaled_products, queries, keys, values, lens, dropout)
+
+
+def by_scores(
+    score: Score,
+    queries: paddle.Tensor,
+    keys: paddle.Tensor,
+    values: paddle.Tensor,
+    lens: KeyLengths,
+    dropout: Any,
+) -> tuple[paddle.Tensor, paddle.Tensor]:
+    """Pool by any function (queries, keys) that gives the scores."""
     of_scores = lens.of_scores()
+    weights = weights_of(score, queries, keys, of_scores)
     if of_scores is not None:
-        keys, values = (without_padding(t, of_scores) for t in (keys, values))
-    queries, keys = (without_overflow(computable(t)) for t in (queries, keys))
-    scores = paddle.matmul(_blocks.scaled(queries), keys, transpose_y=True)
-    weights = softmax(scores, of_scores)
+        values = without_padding(values, of_scores)
     values = computable(values)
     return paddle.bmm(dropout(weights.astype(values.dtype)), values), weights
+
+
+def weights_of(
+    score: Score, queries: paddle.Tensor, keys: paddle.Tensor, of_scores: Any
+) -> paddle.Tensor:
+    if of_scores is not None:
+        keys = without_padding(keys, of_scores)
+    return softmax(score(queries, keys), of_scores)
+
+
+def scaled_products(queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
+    return products(_blocks.scaled(without_overflow(computable(queries))), keys)
+
+
+def products(queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
+    queries, keys = (without_overflow(computable(t)) for t in (queries, keys))
+    return paddle.matmul(queries, keys, transpose_y=True)
 
 
 def without_padding(X: paddle.Tensor, lens: Any) -> paddle.Tensor:
@@ -141,24 +169,28 @@ def whole(
 ) -> tuple[paddle.Tensor, paddle.Tensor]:
     scaled = _blocks.scaled(queries)
     scores = paddle.matmul(scaled, keys, transpose_y=True)
-    drops = dropout.training and dropout.p
     if lens.lens is None:
         weights = nn.functional.softmax(scores)
-        return paddle.matmul(dropout(weights) if drops else weights, values), weights
-    # 0 * NaN is NaN, so padding may have to be cleaned. That is seldom needed, and it
-    # shows in the results; from clean padding they are bit by bit the same.
-    if not finite(scores):
-        clean = without_padding(keys, lens.of_scores())
-        scores = paddle.matmul(scaled, clean, transpose_y=True)
+    else:
+        # 0 * NaN is NaN, so padding may have to be cleaned. That is seldom needed, and
+        # it shows in the results; from clean padding they are bit by bit the same.
         if not finite(scores):
-            return plain(queries, keys, values, lens, dropout)
-    weights = masked(scores, lens)
-    dropped = dropout(weights) if drops else weights
+            clean = without_padding(keys, lens.of_scores())
+            scores = paddle.matmul(scaled, clean, transpose_y=True)
+            if not finite(scores):
+                return plain(queries, keys, values, lens, dropout)
+        weights = masked(scores, lens)
+    dropped = dropout(weights) if probability(dropout) else weights
     output = paddle.matmul(dropped, values)
-    if not finite(output):
+    if lens.lens is not None and not finite(output):
         clean = without_padding(values, lens.of_scores())
         output = paddle.matmul(dropped, clean)
     return output, weights
+
+
+def probability(dropout: nn.Dropout) -> float:
+    """Of dropping a weight now; in evaluation 0."""
+    return dropout.p if dropout.training else 0.0
 
 
 def masked(scores: paddle.Tensor, lens: KeyLengths) -> paddle.Tensor:
@@ -198,12 +230,7 @@ class Recipe:
         return self  # nobody writes to its copies
 
     def weights(self) -> paddle.Tensor:
-        keys, of_scores = self.keys, self.lens.of_scores()
-        if of_scores is not None:
-            keys = without_padding(keys, of_scores)
-        queries, keys = without_overflow(self.queries), without_overflow(keys)
-        scores = paddle.matmul(queries, keys, transpose_y=True)
-        return softmax(scores, of_scores)
+        return weights_of(products, self.queries, self.keys, self.lens.of_scores())
 
 
 def by_blocks(
@@ -213,9 +240,8 @@ def by_blocks(
     lens: KeyLengths,
     dropout: nn.Dropout,
 ) -> tuple[paddle.Tensor, Recipe]:
-    p = dropout.p if dropout.training else 0.0
     queries = _blocks.scaled(queries)
-    output = _blocks.pooled(queries, keys, values, lens, p)
+    output = _blocks.pooled(queries, keys, values, lens, probability(dropout))
     return output, Recipe.of(queries, keys, lens)
 
 
@@ -226,6 +252,5 @@ def flash(
     lens: KeyLengths,
     dropout: nn.Dropout,
 ) -> tuple[paddle.Tensor, Recipe]:
-    p = dropout.p if dropout.training else 0.0
-    output = _flash.pooled(queries, keys, values, p)
+    output = _flash.pooled(queries, keys, values, probability(dropout))
     return output, Recipe.of(_blocks.scaled(queries), keys, lens)

@@ -270,12 +270,9 @@ class AdditiveAttention(_Attention):
         values: paddle.Tensor,
         lens: KeyLengths,
     ) -> tuple[paddle.Tensor, paddle.Tensor]:
-        each = lens.of_scores()
-        if each is not None:
-            keys, values = (_pooling.without_padding(t, each) for t in (keys, values))
-        weights = _pooling.softmax(self._scores(queries, keys), each)
-        values = computable(values)
-        return paddle.bmm(self.dropout(weights.astype(values.dtype)), values), weights
+        return _pooling.by_scores(
+            self._scores, queries, keys, values, lens, self.dropout
+        )
 
     def _scores(self, queries: paddle.Tensor, keys: paddle.Tensor) -> paddle.Tensor:
         queries, keys = linear(self.W_q, queries), linear(self.W_k, keys)

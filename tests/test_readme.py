@@ -17,7 +17,8 @@ FLAVOUR = "gpu" if list(distributions(name="paddlepaddle-gpu")) else "cpu"
 IN_VENV = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
 
 # Inside `make test` these cannot be run for real: they would start the tests once more,
-# not return, take minutes, or write into notebooks/ or benchmarks/. Their recipes are expanded instead.
+# not return, take minutes, or write into notebooks/ or benchmarks/. Their recipes are
+# expanded instead.
 EXPAND_ONLY = {"bench", "test", "test-notebooks", "lab", "notebooks"}
 
 
