@@ -1,7 +1,10 @@
 """What the drawn figures show is right."""
 
+import doctest
+
 import matplotlib
 import numpy as np
+import paddle
 import pytest
 
 from d2l_ext import diagrams
@@ -134,3 +137,103 @@ def test_figure_10_4_1_looks_back_from_the_step_before(source, target, step):
     black = [(start, end) for start, end, on_path in arrows(panel) if not on_path]
     for one, other in zip(row, row[1:]):
         assert any(near(a, one) and near(b, other) for a, b in black), (one, other)
+
+
+def theory(n, half):
+    """The matrices of figure 10.6.1, entry by entry."""
+    kinds = {
+        "cnn": lambda to, start: abs(to - start) <= half,
+        "rnn_in": lambda to, start: to == start,
+        "rnn_step": lambda to, start: to == start + 1,
+        "rnn_out": lambda to, start: to == start,
+        "attention": lambda to, start: True,
+    }
+    return {
+        kind: np.array([[arrow(to, start) for start in range(n)] for to in range(n)])
+        for kind, arrow in kinds.items()
+    }
+
+
+@pytest.mark.parametrize("n, k", [(5, 3), (7, 5), (11, 3), (3, 1)])
+def test_figure_10_6_1_of_matrices_is_that_of_theory(n, k):
+    usual = diagrams.sequence_models(n, k)
+    given = diagrams.sequence_models(n, k, connections=theory(n, k // 2))
+    for one, other in zip(usual, given):
+        assert arrows(one) == arrows(other) != []
+        assert words(one) == words(other) and one.get_title() == other.get_title()
+
+
+def test_figure_10_6_1_has_the_arrows_of_the_matrices():
+    matrices = {kind: np.zeros((3, 3), dtype=bool) for kind in theory(3, 1)}
+    # To row i from column j, both from 0.
+    for kind, to, start in [
+        ("cnn", 1, 0),
+        ("rnn_in", 2, 0),
+        ("rnn_step", 0, 2),
+        ("rnn_step", 2, 1),
+        ("rnn_out", 2, 2),
+        ("attention", 2, 0),
+        ("attention", 0, 1),
+    ]:
+        matrices[kind][to, start] = True
+    tensors = {kind: paddle.to_tensor(matrix) for kind, matrix in matrices.items()}
+    lists = {kind: matrix.tolist() for kind, matrix in matrices.items()}
+    for connections in (matrices, tensors, lists):
+        cnn, rnn, attention = diagrams.sequence_models(3, 3, connections)
+        # The red one in the CNN: from an outer token to the middle.
+        assert arrows(cnn) == [((1, 0), (2, 1), True), ((1, 1), (2, 2), False)]
+        assert arrows(rnn) == [
+            ((1, 0), (3, 1), False),
+            ((3, 1), (3, 2), True),
+            ((2, 1), (3, 1), True),
+            ((3, 1), (1, 1), False),
+        ]
+        assert arrows(attention) == [((1, 0), (3, 2), True), ((2, 0), (1, 2), False)]
+
+
+@pytest.mark.parametrize(
+    "change, error, message",
+    [
+        ([], TypeError, r"connections must be a dict of matrices, got list \[\]"),
+        ({}, ValueError, r"connections must have the keys \('cnn', .*, got dict \{\}"),
+        (
+            {"rnn_in": np.ones((3, 3))},
+            TypeError,
+            r"connections\['rnn_in'\] must hold booleans, got float64",
+        ),
+        (
+            {"attention": np.ones((3, 5), dtype=bool)},
+            ValueError,
+            r"connections\['attention'\] must be of shape \(num_tokens, num_tokens\) "
+            r"= \(3, 3\), got \(3, 5\)",
+        ),
+        (
+            {"cnn": [[True], [True, False]]},
+            ValueError,
+            r"connections\['cnn'\] must have rows of equal length, got list",
+        ),
+        (
+            {"cnn": "abc"},
+            TypeError,
+            r"connections\['cnn'\] must hold real numbers, got str",
+        ),
+        (
+            {"more": np.ones((3, 3), dtype=bool)},
+            ValueError,
+            "connections must have the keys",
+        ),
+    ],
+)
+def test_wrong_connections_say_what_was_expected(change, error, message):
+    connections = {**theory(3, 1), **change} if change else change
+    with pytest.raises(error, match=message):
+        diagrams.sequence_models(3, 3, connections)
+    assert plt.get_fignums() == []
+
+
+def test_example_of_sequence_models_prints_what_it_says():
+    (example,) = doctest.DocTestFinder(recurse=False).find(
+        diagrams.sequence_models, "sequence_models", globs={}
+    )
+    assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
+    assert example.examples
