@@ -368,7 +368,7 @@ def test_slope_of_small_calls(power, passes, capsys):
         assert capsys.readouterr().out.endswith(printed("small"))
 
 
-def test_time_is_of_one_call_and_rounds_are_of_equal_work(monkeypatch):
+def test_time_is_of_one_call_and_rounds_are_of_equal_work():
     done = []
     given = names("measure")
 
@@ -457,7 +457,7 @@ def reached(n, half, depth):
     return abs(position - position[:, None]) <= half * depth
 
 
-def test_stacks_reach_as_far_as_shown(capsys):
+def test_stacks_reach_as_far_as_shown():
     given = names("connections", "sweeps", "stacks", "depths-figure")
     for i, depth in enumerate((1, 2, 4, 8)):
         found = {name: matrices[i] for name, matrices in given["reached"].items()}
@@ -520,7 +520,7 @@ FIGURE = (*PATHS, "path-lengths", "figure-10-6-1", "powers", "figure-check")
 
 
 def test_figure_is_drawn_from_gradients(capsys):
-    names(*FIGURE, sizes=None, counts={})
+    names(*FIGURE, counts={})
     assert capsys.readouterr().out.endswith(printed("figure-check"))
 
 
