@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import _check
 from ._paddle import paddle
 from .progress import progress
 from .repair import patch_d2l
 from .repairs.translation import MaskedSoftmaxCELoss, bleu
+from .transformer import TransformerDecoder, TransformerEncoder
 
 nn, dist = paddle.nn, paddle.distributed
 Pair = tuple[str, str]
@@ -109,6 +112,54 @@ def _check_enough(num_examples: int, most: int) -> None:
 
 
 CORPORA = {"numbers": _numbers, "fra-eng": _fra_eng}
+
+# Section 10.7's key, query and value size, hidden size, norm shape, sizes of the
+# feed-forward network, heads, layers and dropout.
+TRANSFORMER = (32, 32, 32, 32, [32], 32, 64, 4, 2, 0.1)
+
+
+def trained_transformer(data: TranslationData) -> Any:
+    """Return the Transformer of section 10.7 as it is after its 200 epochs.
+
+    Nothing is trained: the parameters come with the package. They are rounded to
+    multiples of 2 ** -20, so single precision holds them exactly; in Paddle's default
+    dtype float64 the model gives the very numbers of 10.7.
+
+    Args:
+        data: as ``load_data_nmt(64, 10)`` gives it: what the model was trained on.
+
+    Returns:
+        d2l's EncoderDecoder, in evaluation mode.
+
+    Raises:
+        TypeError, ValueError: data is something else, or has other vocabularies.
+
+    Examples:
+        >>> data = d2l_ext.translation.load_data_nmt(batch_size=64, num_steps=10)
+        >>> net = d2l_ext.translation.trained_transformer(data)
+        >>> d2l_ext.translation.translate(net, ["seventy one"], data, num_steps=10)
+        ['soixante et onze']
+    """
+    if not isinstance(data, TranslationData):
+        raise TypeError(f"data must be from load_data_nmt, got {_check.received(data)}")
+    file = resources.files("d2l_ext") / "data" / "transformer-10-7.npz"
+    with file.open("rb") as opened, np.load(opened) as arrays:
+        stored = dict(arrays)
+    for name in "src_vocab", "tgt_vocab":
+        found, expected = getattr(data, name).idx_to_token, stored.pop(name).tolist()
+        if found != expected:
+            raise ValueError(
+                f"data must have the {name} of load_data_nmt(64, 10), {len(expected)} "
+                f"tokens, got another one with {len(found)}"
+            )
+    net = patch_d2l().EncoderDecoder(
+        TransformerEncoder(len(data.src_vocab), *TRANSFORMER),
+        TransformerDecoder(len(data.tgt_vocab), *TRANSFORMER),
+    )
+    for name, parameter in net.state_dict().items():
+        parameter.set_value(stored[name].astype(paddle.get_default_dtype()))
+    net.eval()
+    return net
 
 
 def _pairs(text: str) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 import math
 
+import nbformat
 import numpy as np
 import paddle
 import pytest
@@ -10,6 +11,7 @@ import d2l_ext
 from d2l_ext import translation
 from d2l_ext.progress import progress
 from tests.kernel import run_cells
+from tests.notebooks import Notebook
 
 STEPS = 10
 
@@ -38,7 +40,7 @@ class TestCorpus:
         stored = make_corpus.DATA
         monkeypatch.setattr(make_corpus, "DATA", tmp_path)
         make_corpus.main()
-        names = {file.name for file in stored.iterdir()}
+        names = {file.name for file in stored.glob("*.tsv")}
         assert {file.name for file in tmp_path.iterdir()} == names
         for name in names:
             assert (tmp_path / name).read_bytes() == (stored / name).read_bytes()
@@ -369,6 +371,117 @@ class TestTranslation:
         first = translation.translate(net, sentences, data, STEPS)
         net.train()
         assert translation.translate(net, sentences, data, STEPS) == first
+
+
+class TestTrainedTransformer:
+    @pytest.fixture
+    def data(self):
+        return translation.load_data_nmt(64, STEPS)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_translates_what_was_held_out_as_10_7_says(self, data, dtype):
+        before = paddle.get_default_dtype()
+        paddle.set_default_dtype(dtype)
+        try:
+            net = translation.trained_transformer(data)
+        finally:
+            paddle.set_default_dtype(before)
+        assert not net.training and {p.dtype for p in net.parameters()} == {
+            getattr(paddle, dtype)
+        }
+        exact, mean = translation.score(net, data.held_out, data, STEPS)
+        assert exact == 298 / 300
+        printed = Notebook("10-7-transformer.ipynb").printed("score")
+        assert f"没有见过的：完全正确{exact:.1%}，BLEU {mean:.3f}\n" in printed
+
+    @pytest.mark.usefixtures("double_precision")
+    def test_parameters_are_on_the_grid_on_which_10_7_trains(self, data):
+        assert "grid=2**-20" in Notebook("10-7-transformer.ipynb").source("train")
+        for p in translation.trained_transformer(data).parameters():
+            steps = p.numpy() * 2**20
+            np.testing.assert_array_equal(steps, np.round(steps))
+
+    def test_each_call_gives_a_net_of_its_own(self, data):
+        one, other = (translation.trained_transformer(data) for _ in range(2))
+        one.parameters()[0].set_value(paddle.zeros_like(one.parameters()[0]))
+        assert other.parameters()[0].abs().sum().item() > 1
+
+    @pytest.mark.parametrize(
+        "data, error, message",
+        [
+            (
+                None,
+                TypeError,
+                "data must be from load_data_nmt, got NoneType None",
+            ),
+            (
+                (1, 2, 3),
+                TypeError,
+                r"data must be from load_data_nmt, got tuple \(1, 2, 3\)",
+            ),
+            (
+                translation.load_data_nmt(64, STEPS, 1200),
+                ValueError,
+                r"data must have the src_vocab of load_data_nmt\(64, 10\), 73 tokens, "
+                "got another one with 74",
+            ),
+        ],
+    )
+    def test_wrong_calls(self, data, error, message):
+        with pytest.raises(error, match=f"^{message}$"):
+            translation.trained_transformer(data)
+
+    def test_another_order_of_the_tokens_is_noticed(self, data):
+        data.tgt_vocab.idx_to_token[7:9] = data.tgt_vocab.idx_to_token[8:6:-1]
+        with pytest.raises(ValueError, match="tgt_vocab .* 50 tokens, got another one"):
+            translation.trained_transformer(data)
+
+
+def test_what_is_stored_is_what_10_7_has_trained():
+    """A cell of it compares them on every run; training takes too long for a test."""
+    notebook = Notebook("10-7-transformer.ipynb")
+    order = [cell.id for cell in notebook.code]
+    assert order.index("train") < order.index("stored-check")
+    assert not any(
+        "net = " in notebook.source(cell)
+        for cell in order[order.index("train") + 1 : order.index("stored-check")]
+    )
+    assert notebook.printed("stored-check").endswith("全都相同：True\n")
+
+
+def test_tool_stores_what_the_cells_up_to_training_define(tmp_path, monkeypatch):
+    import make_transformer
+
+    cells = [
+        nbformat.v4.new_markdown_cell("# text"),
+        nbformat.v4.new_code_cell(
+            "class Vocab:\n    idx_to_token = ['<unk>', 'août']\n"
+            "src_vocab = tgt_vocab = Vocab()"
+        ),
+        nbformat.v4.new_code_cell(
+            "import paddle\nnet = paddle.nn.Linear(3, 2)\nfor p in net.parameters():\n"
+            "    p.set_value(paddle.round(p * 2**20) / 2**20)",
+            id="train",
+        ),
+        nbformat.v4.new_code_cell("1 / 0"),
+    ]
+    notebook = tmp_path / "a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), notebook)
+    monkeypatch.setattr(make_transformer, "ROOT", tmp_path)
+    monkeypatch.setattr(make_transformer, "NOTEBOOK", notebook)
+    monkeypatch.setattr(make_transformer, "TARGET", tmp_path / "b.npz")
+    make_transformer.main()
+    first = (tmp_path / "b.npz").read_bytes()
+    with np.load(tmp_path / "b.npz") as arrays:
+        assert arrays["src_vocab"].tolist() == ["<unk>", "août"]
+        assert arrays["weight"].shape == (3, 2) and arrays["weight"].dtype == "float32"
+    del cells[2]["id"]
+    cells[2]["id"] = "other"
+    del cells[3]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), notebook)
+    with pytest.raises(LookupError, match="a.ipynb has no cell with the id 'train'"):
+        make_transformer.main()
+    assert (tmp_path / "b.npz").read_bytes() == first
 
 
 def test_score_by_hand(monkeypatch):
