@@ -50,6 +50,7 @@ __all__ = [
     "TransformerEncoder",
     "__version__",
     "d2l_repairs",
+    "explore",
     "masked_softmax",
     "patch_d2l",
     "plot",
@@ -62,16 +63,26 @@ del _paddle
 
 _LATER = {
     "d2l_repairs": "repair",
+    "explore": "interactive",
     "patch_d2l": "repair",
     "plot": "figures",
     "show_heatmaps": "figures",
 }
-_MODULES = ("diagrams", "figures", "progress", "repair", "repairs", "translation")
+_MODULES = (
+    "diagrams",
+    "figures",
+    "interactive",
+    "progress",
+    "repair",
+    "repairs",
+    "translation",
+)
 
 if _TYPE_CHECKING:
     from . import diagrams as diagrams
     from . import translation as translation
     from .figures import plot, show_heatmaps
+    from .interactive import explore
     from .repair import d2l_repairs, patch_d2l
 else:  # not for mypy, which would take any name for one of the package's
 

@@ -16,6 +16,7 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import run_notebooks
 from tests.gate import rules
 
 ROOT = Path(__file__).parent.parent
@@ -61,6 +62,24 @@ FIGURES = [
         "fig, ax = plt.subplots(figsize=(3.5, 4))\n"
         "image = ax.imshow(P, cmap='Blues')\nfig.colorbar(image);"
     ),
+]
+# What a cell shows with ipywidgets, without it: a view that is new on every run.
+WIDGETS = [
+    new_code_cell(
+        "import base64, io, uuid\nfrom PIL import Image\nblue, level = (0, 0, 255), 0\n"
+        "class Explorer:\n"
+        "    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+        "        image = Image.new('RGB', (40, 30), blue)\n"
+        "        image.save(file := io.BytesIO(), 'png')\n"
+        "        return {\n"
+        "            'text/plain': f'explore(level={level})',\n"
+        "            'image/png': base64.b64encode(file.getvalue()).decode(),\n"
+        "            'application/vnd.jupyter.widget-view+json': {\n"
+        "                'model_id': uuid.uuid4().hex, 'version_major': 2},\n"
+        "        }"
+    ),
+    new_code_cell("Explorer()"),
+    new_code_cell("display(Explorer())"),
 ]
 
 
@@ -334,6 +353,36 @@ BAD = {
         "cell 2 (In [2])",
         "the fresh picture is all white",
     ),
+    "widget-picture": (
+        WIDGETS,
+        source(1, "(0, 0, 255)", "(255, 0, 0)"),
+        "cell 2 (In [2])",
+        "the picture differs wholly",
+    ),
+    "widget-text": (
+        WIDGETS,
+        source(1, "level = (0, 0, 255), 0", "level = (0, 0, 255), 7"),
+        "cell 3 (In [3])",
+        "text/plain differs in line 1: expected 'explore(level=0)'",
+    ),
+    "widget-alone": (
+        WIDGETS,
+        source(1, "'image/png'", "'image/x'"),
+        "cell 2 (In [2])",
+        "it comes in other formats: expected image/png, text/plain",
+    ),
+    "widget-stored": (
+        WIDGETS,
+        lambda notebook: notebook.cells[1].outputs[0].data.update({rules.WIDGET: {}}),
+        "cell 2 (In [2])",
+        "a widget is stored: make notebooks leaves its picture",
+    ),
+    "widget-state": (
+        WIDGETS,
+        lambda notebook: notebook.metadata.update(widgets={}),
+        "",
+        "the state of widgets is stored",
+    ),
     "truncated": (
         FIGURES,
         picture(2, lambda text: text[: len(text) // 8 * 4]),
@@ -372,6 +421,10 @@ SLOW = {
         "was not run, because cell 3 (In [2]) before it: the kernel died",
     ),
 }
+
+
+def kind_of(cells):
+    return {id(TEXT): "text", id(FIGURES): "figures", id(WIDGETS): "widgets"}[id(cells)]
 
 
 def execute(cells):
@@ -444,13 +497,14 @@ def results(folder):
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory):
     """Run the gate on all notebooks: {name: {item: message}}, and the exit statuses."""
-    good = {"text": execute(TEXT), "figures": execute(FIGURES)}
+    good = {kind_of(cells): execute(cells) for cells in (TEXT, FIGURES, WIDGETS)}
+    run_notebooks.tidy(good["widgets"])
     good["cut-elsewhere"] = cut_elsewhere(good["text"])
     good["saved-in-a-browser"] = saved_in_a_browser(good["text"])
     folders = [tmp_path_factory.mktemp("fast"), tmp_path_factory.mktemp("slow")]
     for folder, bad in zip(folders, (BAD, SLOW)):
         for name, (cells, edit, _, _) in bad.items():
-            notebook = copy.deepcopy(good["text" if cells is TEXT else "figures"])
+            notebook = copy.deepcopy(good[kind_of(cells)])
             edit(notebook)
             nbformat.write(notebook, str(folder / (name + ".ipynb")))
     for name, notebook in good.items():
@@ -470,10 +524,10 @@ def gate(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name", ["text", "figures", "cut-elsewhere", "saved-in-a-browser"]
+    "name", ["text", "figures", "widgets", "cut-elsewhere", "saved-in-a-browser"]
 )
 def test_good_notebook_passes(gate, name):
-    cells = FIGURES if name == "figures" else TEXT
+    cells = {"figures": FIGURES, "widgets": WIDGETS}.get(name, TEXT)
     assert len(gate[name]) == 1 + sum(c.cell_type == "code" for c in cells)
     assert not any(gate[name].values()), gate[name]
 

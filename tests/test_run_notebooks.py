@@ -269,6 +269,25 @@ def test_in_place_removes_what_an_editor_left(folder):
     assert b"3.5.1" not in path.read_bytes()
 
 
+def test_in_place_leaves_the_picture_of_a_widget(folder):
+    """Its view and its state would be new on every run, and nothing could show them."""
+    pytest.importorskip("ipywidgets")
+    both = "import ipywidgets\nclass Both:\n    def _repr_mimebundle_(self, **_):\n"
+    both += "        view = ipywidgets.IntSlider()._repr_mimebundle_()\n"
+    both += "        return {**view, 'text/plain': 'a slider', 'image/png': 'AAAA'}\n"
+    path = save(folder, "a.ipynb", [both + "Both()", "display(Both())"])
+    status, first = in_place(path)
+    assert status == 0 and in_place(path) == (0, first)
+    notebook = nbformat.read(path, as_version=4)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    for cell in notebook.cells[1:]:
+        (output,) = cell.outputs
+        assert output.data == {"image/png": "AAAA", "text/plain": "a slider"}
+    assert run_notebooks.main(["run"]) == 0
+    page = (folder / "build" / "a.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,AAAA") == 2
+
+
 def test_in_place_leaves_a_failing_notebook_alone(folder, capsys):
     path = save(folder, "bad.ipynb", BAD)
     before = path.read_bytes()

@@ -167,6 +167,7 @@ CALLS = {
         "figsize": (2, 2),
         "cmap": "Reds",
     },
+    "explore": {"draw": lambda: d2l_ext.plot([1, 2])},
 }
 WITHOUT_ARGUMENTS = {"__version__", "d2l_repairs", "patch_d2l"}
 

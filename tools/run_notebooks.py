@@ -19,6 +19,8 @@ from steps import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE_TAG = "readme-picture"
+# A widget is alive only as long as its kernel; what is stored is its picture.
+WIDGET = "application/vnd.jupyter.widget-view+json"
 KERNEL = {
     "display_name": "Python 3 (ipykernel)",
     "language": "python",
@@ -125,6 +127,7 @@ def tidy(notebook):
             cell.metadata.pop(key, None)
         merged = []
         for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)
             last = merged[-1] if merged else {}
             if output.output_type == last.get("output_type") == "stream" and (
                 output.name == last.name

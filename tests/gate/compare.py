@@ -12,7 +12,7 @@ import functools
 
 from nbformat.v4 import output_from_msg
 
-from . import pictures
+from . import pictures, rules
 
 PICTURES = ("image/png", "image/jpeg")
 SHOWN = 120  # characters of a text that a message quotes
@@ -23,7 +23,10 @@ class Unsupported(ValueError):
 
 
 def fresh_outputs(messages):
-    """Return the outputs that a notebook would store after these iopub messages."""
+    """Return the outputs that a notebook would store after these iopub messages.
+
+    Without views of widgets: what is stored, and compared, is the picture beside them.
+    """
     outputs, displays, clear = [], {}, False
     for message in messages:
         kind, content = message["msg_type"], message["content"]
@@ -44,6 +47,8 @@ def fresh_outputs(messages):
             display = content.get("transient", {}).get("display_id")
             if display is not None:
                 displays[display] = output
+    for output in outputs:
+        output.get("data", {}).pop(rules.WIDGET, None)
     return as_shown(outputs)
 
 

@@ -29,6 +29,9 @@ METADATA = {
     "deletable",
 }
 
+# A view of a widget names a model in a kernel that is gone: nothing can show it.
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
 # Another machine has another path, another process number, another device.
 MACHINE = re.compile(
     r"(?<![\w.])/(?:home|root|tmp|Users)/|[A-Za-z]:\\+Users|ipykernel_\d+|\bPlace\("
@@ -72,6 +75,8 @@ def problems(notebook):
     kernel = notebook.metadata.get("kernelspec", {}).get("name")
     if kernel != "python3":
         yield "", f"the kernel has another name: expected 'python3', found {kernel!r}"
+    if "widgets" in notebook.metadata:
+        yield "", "the state of widgets is stored: make notebooks leaves it out"
     code = [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
     if not code:
         yield "", "the notebook has no code cell"
@@ -111,6 +116,8 @@ def _outputs(cell):
                 found.append(f"a text on stderr is stored: {output.text[:80]!r}")
         else:
             texts = output.data
+            if WIDGET in texts:
+                found.append("a widget is stored: make notebooks leaves its picture")
         if output.get("execution_count", cell.execution_count) != cell.execution_count:
             found.append(
                 "its output is of another run: "
