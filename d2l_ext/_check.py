@@ -75,6 +75,16 @@ def sizes(name: str, value: Any) -> list[int]:
     return [positive_int(name, size) for size in value]
 
 
+def texts(name: str, value: Any, count: int) -> list[str]:
+    """Return ``value``, a list of ``count`` texts, as a list."""
+    is_list = isinstance(value, (list, tuple))
+    if not is_list or not all(isinstance(text, str) for text in value):
+        raise TypeError(f"{name} must be a list of texts, got {received(value)}")
+    if len(value) != count:
+        raise ValueError(f"{name} must hold {count} texts, got {len(value)}")
+    return list(value)
+
+
 def equal(name: str, value: int, to_name: str, to: int) -> None:
     """Check that two sizes, which are valid by themselves, are the same."""
     if value != to:

@@ -148,9 +148,9 @@ def show_heatmaps(
         >>> axes.shape, axes[0, 0].get_xlabel()
         ((1, 1), 'Keys')
     """
-    panels = _panels(matrices)
+    panels = panels_of("matrices", matrices)
     rows, columns = panels.shape[:2]
-    texts = _titles(titles, rows, columns)
+    texts = titles_of(titles, rows, columns)
     with _check.blamed_on("cmap", "a colour map of matplotlib, or its name", cmap):
         cmap = _pyplot().get_cmap(cmap)
     finite = panels[np.isfinite(panels)]
@@ -290,17 +290,18 @@ def _pair(X: Any, Y: Any) -> list[tuple[Array, ...]]:
     return [(x, y) if len(x) else (y,) for x, y in zip(X, Y)]
 
 
-def _panels(matrices: Any) -> Array:
-    array = to_numpy("matrices", matrices).astype(float)
+def panels_of(name: str, matrices: Any) -> Array:
+    """Return one to three axes of matrices as an array (rows, columns, …, …)."""
+    array = to_numpy(name, matrices).astype(float)
     if not 2 <= array.ndim <= 4 or array.size == 0:
         raise ValueError(
-            "matrices must be of shape (rows, columns, queries, keys), "
+            f"{name} must be of shape (rows, columns, queries, keys), "
             f"(columns, queries, keys) or (queries, keys), got {array.shape}"
         )
     return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
-def _titles(titles: Sequence[str] | None, rows: int, columns: int) -> list[list[str]]:
+def titles_of(titles: Sequence[str] | None, rows: int, columns: int) -> list[list[str]]:
     """Return a title, or "", for each panel: [row][column]."""
     if titles is None or isinstance(titles, str):
         titles = [titles or ""]

@@ -7,6 +7,7 @@ import numpy as np
 import paddle
 import pytest
 
+import d2l_ext
 from d2l_ext import diagrams
 from d2l_ext.diagrams import _style
 
@@ -100,10 +101,16 @@ def test_figure_10_7_1_has_every_connection():
     assert end[1] == cross[1] and end[0] < right
 
 
+OF_THE_CALLER = {
+    "attention_lines": ([[0.25, 0.75]], ["q"], ["k", "l"]),
+    "clocks": ([[[0, 1]]], ["i = 0"], ["j = 0"]),
+}
+
+
 @pytest.mark.parametrize("name", diagrams.__all__)
 def test_texts_need_no_chinese_font(name):
-    drawn = getattr(diagrams, name)()
-    for panel in np.atleast_1d(drawn):
+    drawn = getattr(diagrams, name)(*OF_THE_CALLER.get(name, ()))
+    for panel in np.ravel(drawn):
         assert all(t.get_text().isascii() for t in panel.texts)
         assert panel.get_title().isascii()
 
@@ -231,9 +238,122 @@ def test_wrong_connections_say_what_was_expected(change, error, message):
     assert plt.get_fignums() == []
 
 
-def test_example_of_sequence_models_prints_what_it_says():
-    (example,) = doctest.DocTestFinder(recurse=False).find(
-        diagrams.sequence_models, "sequence_models", globs={}
+WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5, 7))  # 2 x 5 heads
+QUERIES, KEYS = list("abcdefg"), ["un", "août", "$x$"]
+
+
+def lines(panel):
+    """{(query, key): (width, colour)}, by the heights at which the lines end."""
+    (collection,) = panel.collections
+    found = zip(
+        collection.get_segments(), collection.get_linewidths(), collection.get_colors()
     )
-    assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
+    return {
+        (int(start[1]), int(end[1])): (width, color)
+        for (start, end), width, color in found
+        if (start[0], end[0]) == (0, 1)
+    }
+
+
+def test_attention_lines_are_as_wide_and_as_strong_as_the_weights():
+    panels = diagrams.attention_lines(WEIGHTS, QUERIES, KEYS)
+    assert panels.shape == (2, 5)
+    for (i, j), panel in np.ndenumerate(panels):
+        drawn = lines(panel)
+        assert len(drawn) == 7 * 3
+        for (query, key), (width, color) in drawn.items():
+            weight = WEIGHTS[i, j, query, key]
+            assert np.isclose(width, 5 * weight) and np.isclose(color[3], weight)
+            assert tuple(color[:3]) == colors.to_rgb(f"C{j}")
+
+
+def test_attention_lines_lead_from_the_queries_to_the_keys():
+    panels = diagrams.attention_lines(WEIGHTS[0], QUERIES, KEYS, titles=list("12345"))
+    for panel in panels[0]:
+        left = {t.get_text(): t for t in panel.texts if t.get_position()[0] < 0}
+        right = {t.get_text(): t for t in panel.texts if t.get_position()[0] > 1}
+        assert list(left) == QUERIES and list(right) == KEYS
+        for texts, side in [(left, "right"), (right, "left")]:
+            assert [t.get_position()[1] for t in texts.values()] == [*range(len(texts))]
+            assert {t.get_ha() for t in texts.values()} == {side}
+        bottom, top = panel.get_ylim()
+        assert bottom > 6 and top < 0  # the first token is the highest
+        assert not right["$x$"].get_parse_math()
+    assert [panel.get_title() for panel in panels[0]] == list("12345")
+
+
+def test_attention_lines_of_tensors_and_of_one_head():
+    one = diagrams.attention_lines(paddle.to_tensor(WEIGHTS[0, 0]), QUERIES, KEYS)
+    assert one.shape == (1, 1) and len(lines(one[0, 0])) == 21
+    # A sum in single precision may be a little more than 1.
+    above = diagrams.attention_lines([[np.nextafter(np.float32(1), 2)]], ["a"], ["b"])
+    assert lines(above[0, 0])[0, 0][1][3] == 1
+
+
+def test_clocks_have_the_hands_that_are_given():
+    angles = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [0.5, -1, 100, 2.5, 0.1]])
+    hands = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    panels = diagrams.clocks(paddle.to_tensor(hands), list("abc"), list("vwxyz"))
+    assert panels.shape == (3, 5)
+    for (i, j), panel in np.ndenumerate(panels):
+        ((start, end, red),) = arrows(panel)
+        assert red and start == (0, 0)
+        np.testing.assert_allclose(end, hands[i, j])
+        (face,) = panel.patches
+        assert face.get_radius() == 1 and face.get_center() == (0, 0)
+        assert panel.get_aspect() == 1 and panel.get_xlim()[1] > 1
+        assert panel.get_title() == ("vwxyz"[j] if i == 0 else "")
+        assert list(words(panel)) == (["abc"[i]] if j == 0 else [])
+
+
+def test_clocks_begin_at_twelve_and_turn_as_clocks_do():
+    panels = diagrams.clocks([[[0, 1], [1, 0], [0, -1], [-1, 0]]], ["a"], list("bcde"))
+    ends = [arrows(panel)[0][1] for panel in panels[0]]
+    assert ends == [(0, 1), (1, 0), (0, -1), (-1, 0)]  # up, right, down, left
+
+
+def draw_lines(weights=((0.5, 0.5),), queries=("a",), keys=("b", "c"), titles=None):
+    return diagrams.attention_lines(np.array(weights), queries, keys, titles)
+
+
+def draw_clocks(hands=((((0, 1)),),), rows=("a",), columns=("b",)):
+    return diagrams.clocks(hands, rows, columns)
+
+
+WRONG_CALLS = [
+    (lambda: draw_lines(queries="a"), TypeError, "queries must be a list of texts, got str 'a'"),
+    (lambda: draw_lines(keys=[1, 2]), TypeError, r"keys must be a list of texts, got list \[1, 2\]"),
+    (lambda: draw_lines(keys=["b"]), ValueError, "keys must hold 2 texts, got 1"),
+    (lambda: draw_lines(queries=[]), ValueError, "queries must hold 1 texts, got 0"),
+    (lambda: draw_lines([[0.5, 1.5]]), ValueError, "weights must lie between 0 and 1, got 1.5"),
+    (lambda: draw_lines([[-0.5, 1]]), ValueError, "weights must lie between 0 and 1, got -0.5"),
+    (lambda: draw_lines([[0.5, float("nan")]]), ValueError, "weights must lie between 0 and 1, got nan"),
+    (lambda: draw_lines([1, 0]), ValueError, r"weights must be of shape .*, got \(2,\)"),
+    (lambda: draw_lines([["x", "y"]]), TypeError, "weights must hold real numbers, got ndarray"),
+    (lambda: draw_lines(titles=3), TypeError, "titles must be a list of texts, got int 3"),
+    (lambda: draw_lines(titles=["a", "b"]), ValueError, "titles must be at most one for each of the 1 panels, got 2"),
+    (lambda: draw_clocks([[0, 1]]), ValueError, r"hands must be of shape \(rows, columns, 2\), got \(1, 2\)"),
+    (lambda: draw_clocks([[[0, 1, 2]]]), ValueError, r"hands must be of shape \(rows, columns, 2\), got \(1, 1, 3\)"),
+    (lambda: draw_clocks(np.ones((0, 1, 2))), ValueError, r"hands must be of shape \(rows, columns, 2\), got \(0, 1, 2\)"),
+    (lambda: draw_clocks([[[0, float("inf")]]]), ValueError, "hands must hold finite numbers, got inf"),
+    (lambda: draw_clocks("abc"), TypeError, "hands must hold real numbers, got str"),
+    (lambda: draw_clocks(rows=["a", "b"]), ValueError, "rows must hold 1 texts, got 2"),
+    (lambda: draw_clocks(columns=None), TypeError, "columns must be a list of texts, got NoneType None"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, error, message", WRONG_CALLS)
+def test_wrong_calls_say_what_was_expected_and_what_came(call, error, message):
+    with pytest.raises(error, match=f"^{message}$"):
+        call()
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("name", [*OF_THE_CALLER, "sequence_models"])
+def test_example_prints_what_it_says(name):
+    names = {"d2l_ext": d2l_ext}
+    (example,) = doctest.DocTestFinder().find(
+        getattr(diagrams, name), name, globs=names
+    )
     assert example.examples
+    assert not doctest.DocTestRunner(verbose=False).run(example).failed

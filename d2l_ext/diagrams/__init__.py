@@ -1,7 +1,9 @@
-"""The figures that the book draws by hand, drawn by code."""
+"""Figures drawn by code: those that the book draws by hand, and two of ours."""
 
 from .attention_cues import involuntary_cue, volitional_cue
+from .attention_lines import attention_lines
 from .attention_pooling import attention_pooling
+from .clocks import clocks
 from .encoder_decoder import encoder_decoder
 from .multi_head import multi_head
 from .sequence_models import sequence_models
@@ -9,7 +11,9 @@ from .transformer import transformer
 from .weighted_sum import weighted_sum
 
 __all__ = [
+    "attention_lines",
     "attention_pooling",
+    "clocks",
     "encoder_decoder",
     "involuntary_cue",
     "multi_head",
