@@ -155,7 +155,8 @@ def tokens(name: str, value: paddle.Tensor, vocab_size: int) -> None:
     on_cpu = paddle.in_dynamic_mode() and paddle.get_device() == "cpu"
     if is_empty(value) or not on_cpu:
         return
-    low, high = int(value.min()), int(value.max())
+    array = value.numpy()  # Paddle 3.2 has a remark on its own min and max
+    low, high = int(array.min()), int(array.max())
     if low < 0 or high >= vocab_size:
         raise ValueError(
             f"{name} must hold tokens from 0 to vocab_size - 1 ({vocab_size - 1}), "

@@ -1,5 +1,8 @@
 """Section 10.7: the Transformer, whole and in parts."""
 
+import subprocess
+import sys
+
 import numpy as np
 import paddle
 import pytest
@@ -324,6 +327,20 @@ def test_gradients_reach_every_parameter():
         for name, parameter in layer.named_parameters():
             assert np.isfinite(parameter.grad.numpy()).all(), name
             assert (parameter.grad.numpy() != 0).any(), name
+
+
+def test_a_call_makes_no_noise():
+    """In a process of its own: Paddle 3.2 remarks on its min and max once only."""
+    code = (
+        "import d2l_ext, paddle, warnings\n"
+        "warnings.simplefilter('error')\n"
+        "encoder = d2l_ext.TransformerEncoder(9, 6, 6, 6, 6, 6, 6, 8, 2, 1, 0)\n"
+        "encoder(paddle.to_tensor([[3, 1, 2]]), None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def wrong_state(source=None, seen=(None, None)):
