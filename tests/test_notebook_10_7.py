@@ -214,6 +214,20 @@ def test_wrong_translations_that_are_shown_are_what_is_missing_to_100_percent(
     assert held_out.startswith(f"没有见过的：完全正确{exact:.1%}") and exact > 0.95
 
 
+def test_stored_parameters_are_compared_one_by_one(untrained, capsys):
+    untrained["net"] = net = untrained["build_net"]()
+    net.set_state_dict(translation.trained_transformer(untrained["data"]).state_dict())
+    count = sum(1 for _ in net.parameters())
+    capsys.readouterr()
+    exec(NOTEBOOK.source("stored-check"), untrained)
+    expected = f"{count}组参数，全都相同：True\n"
+    assert capsys.readouterr().out == expected == NOTEBOOK.printed("stored-check")
+    last = net.parameters()[-1]  # one number, by one step of the grid
+    last.set_value(last.numpy() + np.eye(50)[7] * 2**-20)
+    exec(NOTEBOOK.source("stored-check"), untrained)
+    assert capsys.readouterr().out.endswith("全都相同：False\n")
+
+
 def test_why_70_and_80_are_hard_is_as_described(untrained):
     for number, count in [("seventy", 26), ("eighty", 27)]:
         sentences = [e.split() for e, _ in untrained["data"].train]
