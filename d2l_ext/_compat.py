@@ -2,17 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from . import _check
 from ._paddle import paddle
 
+L = TypeVar("L", bound="Layer")
+
 
 class Layer(paddle.nn.Layer):
-    """A layer whose astype() works: Paddle 3's leaves the parameters as they were."""
+    """A layer whose weights can come from PyTorch and go there.
+
+    And whose astype() works: Paddle 3's leaves the parameters as they were.
+    """
 
     def astype(self, dtype: Any = None) -> Layer:
         return self.to(dtype=dtype)
+
+    def from_torch(self: L, state_dict: Mapping[str, Any]) -> L:
+        """Set the weights to those of this layer's namesake in PyTorch.
+
+        The namesake is the class of the book's PyTorch edition, or any module with the
+        same names. PyTorch need not be there for arrays of NumPy.
+
+        Args:
+            state_dict: what its ``state_dict()`` returns: tensors of PyTorch on any
+                device, or arrays of NumPy, by name, of any integer or float type and
+                in PyTorch's shapes. It may need gradients; what is set does not depend
+                on it. Values are cast to the dtype that the layer has.
+
+        Returns:
+            The layer itself.
+
+        Raises:
+            TypeError: state_dict is no dict of such tensors.
+            ValueError: names are missing or unexpected, or shapes differ. All are
+                named, and the layer is left as it was.
+
+        Examples:
+            >>> one, other = (d2l_ext.PositionWiseFFN(3, 7, 5) for _ in range(2))
+            >>> other.from_torch(one.to_torch()) is other
+            True
+            >>> X = paddle.ones([1, 2, 3])
+            >>> paddle.equal_all(one(X), other(X)).item()
+            True
+        """
+        from . import _torch
+
+        _torch.from_torch(self, state_dict)
+        return self
+
+    def to_torch(self) -> dict[str, Any]:
+        """Return the weights for ``load_state_dict`` of this layer's namesake.
+
+        Returns:
+            Copies as tensors of PyTorch on the CPU, by PyTorch's names, in its shapes
+            (those of linear layers are transposed), and of the layer's dtype.
+
+        Raises:
+            ImportError: PyTorch is not installed.
+
+        Examples:
+            >>> attention = d2l_ext.AdditiveAttention(3, 5, 7, dropout=0)
+            >>> for name, tensor in attention.to_torch().items():
+            ...     print(name, tuple(tensor.shape))
+            W_k.weight (7, 3)
+            W_q.weight (7, 5)
+            w_v.weight (1, 7)
+        """
+        from . import _torch
+
+        return _torch.to_torch(self)
 
 
 class Dropout(paddle.nn.Dropout):

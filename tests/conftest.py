@@ -1,4 +1,8 @@
-"""What is done with the markers that pyproject.toml lists, and a fixture for many."""
+"""What is done with the markers that pyproject.toml lists, and fixtures for many."""
+
+import sys
+import types
+import warnings
 
 import pytest
 
@@ -19,3 +23,22 @@ def double_precision():
     paddle.set_default_dtype("float64")
     yield
     paddle.set_default_dtype("float32")
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.fixture
+def book(torch, monkeypatch):
+    """d2l.torch. It imports torchvision, which nothing here needs."""
+    for name in "torchvision", "torchvision.transforms":
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    sys.modules["torchvision"].transforms = sys.modules["torchvision.transforms"]
+    monkeypatch.delitem(sys.modules, "d2l.torch", raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its escapes are old-fashioned
+        import d2l.torch
+    yield d2l.torch
+    sys.modules.pop("d2l.torch", None)

@@ -1,13 +1,10 @@
 """The same numbers and gradients as other people's classes, with the same weights.
 
-PyTorch is needed for nothing else: where it is missing, its part is skipped. To have
-it: .venv/bin/python -m pip install torch
+Where PyTorch is missing, its part is skipped. To have it: make torch
 """
 
 import subprocess
 import sys
-import types
-import warnings
 
 import numpy as np
 import paddle
@@ -22,25 +19,6 @@ LENS = {"none": None, "one each": [3, 5], "one a query": [[1, 5, 2], [3, 4, 1]]}
 TOLERANCE = 2e-6
 
 per_kind_of_lens = pytest.mark.parametrize("lens", LENS.values(), ids=LENS)
-
-
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed")
-
-
-@pytest.fixture
-def book(torch, monkeypatch):
-    """d2l.torch. It imports torchvision, which nothing here needs."""
-    for name in "torchvision", "torchvision.transforms":
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    sys.modules["torchvision"].transforms = sys.modules["torchvision.transforms"]
-    monkeypatch.delitem(sys.modules, "d2l.torch", raising=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its escapes are old-fashioned
-        import d2l.torch
-    yield d2l.torch
-    sys.modules.pop("d2l.torch", None)
 
 
 def numbers(*shape, seed=0):
