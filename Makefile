@@ -31,7 +31,7 @@ export MKL_DEBUG_CPU_TYPE := 5
 endif
 endif
 
-.PHONY: help setup run notebooks test test-notebooks test-matrix bench lab lock clean
+.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -46,7 +46,7 @@ run: setup  ## execute all notebooks (or NB=...); results go to build/
 notebooks: setup  ## execute them in place, after a change: outputs are stored
 	@$(VENV_PYTHON) tools/run_notebooks.py in-place $(NB)
 
-test: setup  ## run the tests, and compare all notebooks with their stored outputs
+test: setup torch  ## run the tests, and compare all notebooks with their stored outputs
 	@$(VENV_PYTHON) -m pytest $(PARALLEL)
 
 test-notebooks: setup  ## only the notebooks; NB=notebooks/x.ipynb for one
@@ -54,6 +54,9 @@ test-notebooks: setup  ## only the notebooks; NB=notebooks/x.ipynb for one
 
 test-matrix:  ## the same on all versions, an hour; CORNERS=1 for oldest and newest
 	@"$(PYTHON)" tools/test_matrix.py --corners "$(CORNERS)" $(PARALLEL)
+
+torch: setup  ## the CPU build of PyTorch into .venv, to compare with
+	@$(VENV_PYTHON) tools/install_torch.py $(if $(filter torch,$(MAKECMDGOALS)),,--optional)
 
 bench: setup  ## how fast it all is, 5 minutes; results go to benchmarks/
 	@$(VENV_PYTHON) -m benchmarks

@@ -455,7 +455,7 @@ def saved_in_a_browser(notebook):
 def start(folder, *options):
     """Start the pytest that tests the notebooks of a folder."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
-    environ["PYTHONPATH"] = str(ROOT)
+    environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tools")])
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     return subprocess.Popen(
         [
@@ -597,6 +597,40 @@ def test_a_gate_that_would_not_test_says_so(tmp_path, options, words):
     run = start(tmp_path, *options)
     text = run.communicate(timeout=100)[0]
     assert run.returncode not in (0, 5) and words in text, text
+
+
+HIDE = """
+import needs
+needs.OPTIONAL = {"no_such_package": "NoSuch"}
+"""
+
+
+@pytest.mark.parametrize("kernel", ["python3", "py35-paddle"])
+def test_a_notebook_that_needs_a_missing_package_is_skipped(tmp_path, kernel):
+    """Its cells are; what can be said of the file alone is tested nevertheless."""
+    code = ["import no_such_package", "no_such_package.f()"]
+    cells = [new_code_cell(c, execution_count=i) for i, c in enumerate(code, 1)]
+    metadata = copy.deepcopy(KERNEL)
+    metadata["kernelspec"]["name"] = kernel
+    notebook = new_notebook(cells=cells, metadata=metadata)
+    nbformat.write(notebook, str(tmp_path / "needs.ipynb"))
+    other = new_notebook(cells=[new_code_cell("1 / 0")], metadata=KERNEL)
+    nbformat.write(other, str(tmp_path / "other.ipynb"))
+    (tmp_path / "conftest.py").write_text(HIDE, encoding="utf-8")
+    run = start(tmp_path, *GATE, "-rs")
+    text = run.communicate(timeout=100)[0]
+    found = results(tmp_path)
+    reason = "needs.ipynb needs NoSuch, not installed (make torch)"
+    assert found["needs"].pop("rules").count("the kernel has another name") == (
+        kernel != "python3"
+    )
+    assert {item: reason in said for item, said in found["needs"].items()} == {
+        "cell 1": True,
+        "cell 2": True,
+    }
+    (line,) = [line for line in text.splitlines() if line.startswith("SKIPPED")]
+    assert line.startswith("SKIPPED [2] ") and line.endswith(reason)
+    assert "ZeroDivisionError" in found["other"]["cell 1"] and run.returncode == 1
 
 
 def test_notebooks_alone_do_without_the_plugins_of_other_tests():

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+import needs
 import run_notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -182,6 +183,64 @@ def kernels(folder):
         for process in psutil.process_iter(["cmdline"])
         if any(folder in word for word in process.info["cmdline"] or [])
     ]
+
+
+# A package that few have
+
+
+@pytest.fixture
+def without(monkeypatch):
+    monkeypatch.setattr(needs, "OPTIONAL", {"no_such_package": "NoSuch"})
+
+
+IMPORT = "try:\n    import no_such_package\nexcept ImportError:\n    pass"
+
+
+def test_run_leaves_out_what_needs_a_package_that_few_have(folder, capsys, without):
+    save(folder, "a.ipynb", [IMPORT])
+    save(folder, "b.ipynb", GOOD)
+    assert run_notebooks.main(["run"]) == 0
+    output = capsys.readouterr()
+    line = "notebooks/a.ipynb needs NoSuch, not installed (make torch): left out\n"
+    assert output.out.startswith(line) and output.err == ""
+    assert outputs(folder / "build" / "b.ipynb") == ["6\n42\n"]
+    assert not (folder / "build" / "a.ipynb").exists()
+
+
+@pytest.mark.parametrize("what", ["run", "in-place"])
+def test_run_says_so_of_one_that_was_named(folder, capsys, without, what):
+    path = save(folder, "a.ipynb", [IMPORT])
+    before = path.read_bytes()
+    assert run_notebooks.main([what, str(path)]) == 1
+    output = capsys.readouterr()
+    line = "notebooks/a.ipynb needs NoSuch, not installed (make torch)\n"
+    assert output.err.startswith(line) and output.out == ""
+    assert "1 of 1 notebooks failed" in output.err
+    assert path.read_bytes() == before and not (folder / "build").exists()
+
+
+@pytest.mark.parametrize(
+    "code, needed",
+    [
+        ("import no_such_package", True),
+        ("import no_such_package as n", True),
+        ("a = 1\nfrom no_such_package.nn import Linear", True),
+        ("  from no_such_package import nn", True),
+        ("import no_such_packages", False),
+        ("# import no_such_package", False),
+        ("important = 'no_such_package'", False),
+        ("import json", False),
+    ],
+)
+def test_a_notebook_needs_what_its_code_imports(without, code, needed):
+    text = new_markdown_cell("import no_such_package")
+    notebook = new_notebook(cells=[text, new_code_cell("a"), new_code_cell(code)])
+    assert needs.missing(notebook) == ["NoSuch"] * needed
+
+
+def test_a_package_that_is_there_is_not_missing(monkeypatch):
+    monkeypatch.setattr(needs, "OPTIONAL", {"json": "JSON"})
+    assert needs.missing(new_notebook(cells=[new_code_cell("import json")])) == []
 
 
 # The page

@@ -13,6 +13,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 
+import needs
 from html_page import html_page
 from problems import explain_os_error
 from steps import Progress
@@ -30,6 +31,10 @@ KERNEL = {
 
 class Failure(Exception):
     """A notebook that cannot be executed to its end; the text says where and why."""
+
+
+class Unmet(Failure):
+    """A notebook that needs a package which few have; the text names both."""
 
 
 class Client(NotebookClient):
@@ -89,8 +94,7 @@ def context(error, lines=6):
     return "\n".join("    " + line for line in text[start : start + lines])
 
 
-def execute(path, progress):
-    """(notebook with new outputs, None or a sentence on where it failed)."""
+def read(path):
     try:
         notebook = nbformat.read(path, as_version=4)
     except (OSError, UnicodeDecodeError) as error:
@@ -98,6 +102,15 @@ def execute(path, progress):
     except Exception as error:  # nbformat has no common class for what it finds
         text = str(error).splitlines()[0][:200]
         raise Failure(f"{shown(path)} is not a notebook: {text}") from error
+    absent = needs.missing(notebook)
+    if absent:
+        raise Unmet(f"{shown(path)} {needs.reason(absent)}")
+    return notebook
+
+
+def execute(path, progress):
+    """(notebook with new outputs, None or a sentence on where it failed)."""
+    notebook = read(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -238,6 +251,9 @@ def main(arguments=None):
                 action(path, progress)
             except Failure as failure:
                 progress.end()
+                if isinstance(failure, Unmet) and not options.notebooks:
+                    print(f"{failure}: left out")
+                    continue
                 failures.append(path)
                 print(failure, file=sys.stderr)
     except Failure as failure:

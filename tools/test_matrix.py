@@ -51,7 +51,7 @@ GRID = [
 
 # They test the lists of versions, the texts, make's own .venv, and how the code is
 # written, which are the same on every row. All other files run, also those to come.
-LEFT_OUT = ["dependencies", "matrix", "readme", "setup_env", "style"]
+LEFT_OUT = ["dependencies", "install_torch", "matrix", "readme", "setup_env", "style"]
 
 # Where Python's programs keep what they remember: here, as the Makefile has it.
 STATE = {

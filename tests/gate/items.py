@@ -15,6 +15,8 @@ import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
+import needs
+
 from . import compare, pictures, rules
 
 PICTURES = Path("build", "gate")
@@ -33,11 +35,15 @@ def relative(path):
 
 
 class Notebook(IPyNbFile):
-    """A notebook: one item for the rules, then one for each code cell."""
+    """A notebook: one item for the rules, then one for each code cell.
+
+    Where a package that only some need is missing, the cells are skipped.
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.broken = ""  # why the cells that follow cannot be run
+        self.absent = []  # packages that only some notebooks need
         self.ipython = None
         self.messages = []  # what the kernel sent since the last cell
 
@@ -48,13 +54,13 @@ class Notebook(IPyNbFile):
     def collect(self):
         yield Rules.from_parent(self, name="rules")
         try:
-            numbers = [
-                i
-                for i, cell in enumerate(rules.read(self.path).cells, 1)
-                if cell.cell_type == "code"
-            ]
+            notebook = rules.read(self.path)
         except ValueError:
             return  # the rules say so
+        numbers = [
+            i for i, cell in enumerate(notebook.cells, 1) if cell.cell_type == "code"
+        ]
+        self.absent = needs.missing(notebook)
         for item, number in zip(super().collect(), numbers):
             # Only whether the output is ignored: every cell is run, and must not raise.
             yield Cell.from_parent(
@@ -157,6 +163,9 @@ class Cell(IPyNbCell):
 
     def setup(self):
         """Not nbval's, which expects the cells after a timeout to fail."""
+        absent = self.parent.absent
+        if absent:
+            pytest.skip(f"{relative(self.parent.path)} {needs.reason(absent)}")
 
     def runtest(self):
         notebook = self.parent
