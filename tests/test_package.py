@@ -20,7 +20,7 @@ def run_python(code, cwd, *flags):
 
 
 def test_import_is_quiet_and_leaves_heavy_modules_alone(tmp_path):
-    heavy = {"d2l", "matplotlib", "pandas", "IPython", "ipywidgets"}
+    heavy = {"d2l", "matplotlib", "pandas", "IPython", "ipywidgets", "torch"}
     code = f"import d2l_ext, sys; print(sorted({heavy} & set(sys.modules)))"
     done = run_python(code, tmp_path, "-W", "default")
     assert (done.returncode, done.stdout) == (0, "[]\n")
@@ -37,8 +37,8 @@ def test_import_adds_little_to_that_of_paddle(tmp_path):
     heavy = {"d2l", "matplotlib", "pandas", "IPython", "requests", "PIL", "nbformat"}
     assert "d2l_ext.attention" in loaded
     assert not heavy & {name.partition(".")[0] for name in loaded}
-    later = {"diagrams", "figures", "interactive", "progress", "repair", "repairs"}
-    later |= {"translation"}
+    later = {"_torch", "diagrams", "figures", "interactive", "progress", "repair"}
+    later |= {"repairs", "translation"}
     assert not {f"d2l_ext.{name}" for name in later} & set(loaded)
 
 

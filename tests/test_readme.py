@@ -17,9 +17,9 @@ FLAVOUR = "gpu" if list(distributions(name="paddlepaddle-gpu")) else "cpu"
 IN_VENV = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
 
 # Inside `make test` these cannot be run for real: they would start the tests once more,
-# not return, take minutes, or write into notebooks/ or benchmarks/. Their recipes are
-# expanded instead.
-EXPAND_ONLY = {"bench", "test", "test-notebooks", "lab", "notebooks"}
+# not return, take minutes, download, or write into notebooks/ or benchmarks/. Their
+# recipes are expanded instead.
+EXPAND_ONLY = {"bench", "test", "test-notebooks", "torch", "lab", "notebooks"}
 
 
 def commands(name):

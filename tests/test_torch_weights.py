@@ -15,6 +15,7 @@ import pytest
 
 import d2l_ext
 from d2l_ext import _compat
+from tests.test_wrong_calls import ODD
 
 # Of the largest number of an array. Paddle holds the epsilon of a normalization in
 # single precision, also for float64.
@@ -458,6 +459,15 @@ def test_wrong_state_changes_nothing(state, error, words):
     layer = d2l_ext.PositionWiseFFN(2, 2, 3).from_torch(ffn_state())
     with pytest.raises(error, match=words):
         layer.from_torch(state)
+    check_by_hand(layer)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_whatever_is_passed_the_error_says_what_was_wrong(name):
+    layer = d2l_ext.PositionWiseFFN(2, 2, 3).from_torch(ffn_state())
+    for state in ODD[name], changed(dense2_weight=ODD[name]):
+        with pytest.raises((TypeError, ValueError), match="^state_dict.*must"):
+            layer.from_torch(state)
     check_by_hand(layer)
 
 
