@@ -36,6 +36,7 @@ from .transformer import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALiBi",
     "AddNorm",
     "AdditiveAttention",
     "AttentionDecoder",
@@ -45,6 +46,7 @@ __all__ = [
     "MultiHeadAttention",
     "PositionWiseFFN",
     "PositionalEncoding",
+    "RotaryEncoding",
     "Seq2SeqAttentionDecoder",
     "TransformerDecoder",
     "TransformerEncoder",
@@ -62,6 +64,8 @@ __all__ = [
 del _paddle
 
 _LATER = {
+    "ALiBi": "alibi",
+    "RotaryEncoding": "rotary",
     "d2l_repairs": "repair",
     "explore": "interactive",
     "patch_d2l": "repair",
@@ -69,25 +73,29 @@ _LATER = {
     "show_heatmaps": "figures",
 }
 _MODULES = (
+    "alibi",
     "diagrams",
     "figures",
     "interactive",
     "progress",
     "repair",
     "repairs",
+    "rotary",
     "translation",
 )
 
 if _TYPE_CHECKING:
     from . import diagrams as diagrams
     from . import translation as translation
+    from .alibi import ALiBi
     from .figures import plot, show_heatmaps
     from .interactive import explore
     from .repair import d2l_repairs, patch_d2l
+    from .rotary import RotaryEncoding
 else:  # not for mypy, which would take any name for one of the package's
 
     def __getattr__(name: str) -> object:
-        """Load what only figures and the repair of d2l need, when it is asked for."""
+        """Load what few programs need, when it is asked for."""
         if name in _MODULES:
             return _import_module(f"{__name__}.{name}")
         if name not in _LATER:

@@ -37,7 +37,46 @@ def position_table(max_len: int, num_hiddens: int) -> Array:
     return pairs.view(np.float64)[:max_len, :num_hiddens]
 
 
-class PositionalEncoding(Layer):
+class PositionTable(Layer):
+    """The sines and cosines of :func:`position_table`, kept for a layer.
+
+    Attributes:
+        P: the table (1, max_len, num_hiddens), computed in float64 and rounded once to
+            Paddle's default dtype. It is a buffer that is not saved.
+    """
+
+    def __init__(self, num_hiddens: int, max_len: int) -> None:
+        super().__init__()
+        num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
+        max_len = _check.positive_int("max_len", max_len)
+        table = position_table(max_len, num_hiddens)[None]
+        P = paddle.to_tensor(table, paddle.get_default_dtype())
+        self.register_buffer("P", P, persistable=False)
+        self._digits = BINARY_DIGITS[P.dtype]  # more do not come from to(dtype=…)
+
+    def _check_tokens(self, X: paddle.Tensor, start: int) -> int:
+        """Return ``start`` as an int, if the table has a row for each token of X."""
+        _check.float_tensor("X", X, ("batch", "n", "num_hiddens"))
+        _check.axis("X", X, 2, "num_hiddens", self.P, 2)
+        start = _check.position("start", start)
+        room = self.P.shape[1] - start
+        limit = "max_len - start" if start else "max_len"
+        _check.at_most("X", X, 1, limit, room)
+        return start
+
+    def _rows(self, start: int, n: int, dtype: paddle.dtype) -> paddle.Tensor:
+        """The n rows from ``start`` on; of a new table where P is too coarse.
+
+        Without the axis for the batch: Paddle adds (n, num_hiddens) in a sixth of the
+        time that (1, n, num_hiddens) takes.
+        """
+        P = self.P
+        if BINARY_DIGITS[dtype] > min(BINARY_DIGITS[P.dtype], self._digits):
+            P = paddle.to_tensor(position_table(*P.shape[1:])[None])
+        return P[0, start : start + n]
+
+
+class PositionalEncoding(PositionTable):
     """Add to each token an encoding of its position, then apply dropout.
 
     Book: section 10.6, (10.6.2) (Vaswani et al. 2017, arXiv:1706.03762).
@@ -65,14 +104,8 @@ class PositionalEncoding(Layer):
     """
 
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
-        super().__init__()
-        num_hiddens = _check.positive_int("num_hiddens", num_hiddens)
-        max_len = _check.positive_int("max_len", max_len)
+        super().__init__(num_hiddens, max_len)
         self.dropout = Dropout(dropout)
-        table = position_table(max_len, num_hiddens)[None]
-        P = paddle.to_tensor(table, paddle.get_default_dtype())
-        self.register_buffer("P", P, persistable=False)
-        self._digits = BINARY_DIGITS[P.dtype]  # more do not come from to(dtype=…)
 
     def forward(self, X: paddle.Tensor, start: int = 0) -> paddle.Tensor:
         """Return dropout(X + P[:, start : start + n, :]).
@@ -97,25 +130,9 @@ class PositionalEncoding(Layer):
             >>> encoding(paddle.zeros([1, 1, 4])).tolist()
             [[[0.0, 1.0, 0.0, 1.0]]]
         """
-        _check.float_tensor("X", X, ("batch", "n", "num_hiddens"))
-        _check.axis("X", X, 2, "num_hiddens", self.P, 2)
-        start = _check.position("start", start)
-        room = self.P.shape[1] - start
-        limit = "max_len - start" if start else "max_len"
-        _check.at_most("X", X, 1, limit, room)
+        start = self._check_tokens(X, start)
         if _check.is_empty(X):
             return paddle.zeros_like(X)
         tokens = computable(X)
         rows = self._rows(start, X.shape[1], X.dtype).astype(tokens.dtype)
         return self.dropout(tokens + rows).astype(X.dtype)
-
-    def _rows(self, start: int, n: int, dtype: paddle.dtype) -> paddle.Tensor:
-        """The n rows from ``start`` on; of a new table where P is too coarse.
-
-        Without the axis for the batch: Paddle adds (n, num_hiddens) in a sixth of the
-        time that (1, n, num_hiddens) takes.
-        """
-        P = self.P
-        if BINARY_DIGITS[dtype] > min(BINARY_DIGITS[P.dtype], self._digits):
-            P = paddle.to_tensor(position_table(*P.shape[1:])[None])
-        return P[0, start : start + n]

@@ -37,14 +37,16 @@ def test_import_adds_little_to_that_of_paddle(tmp_path):
     heavy = {"d2l", "matplotlib", "pandas", "IPython", "requests", "PIL", "nbformat"}
     assert "d2l_ext.attention" in loaded
     assert not heavy & {name.partition(".")[0] for name in loaded}
-    later = {"_torch", "diagrams", "figures", "interactive", "progress", "repair"}
-    later |= {"repairs", "translation"}
+    later = {"_torch", "alibi", "diagrams", "figures", "interactive", "progress"}
+    later |= {"repair", "repairs", "rotary", "translation"}
     assert not {f"d2l_ext.{name}" for name in later} & set(loaded)
 
 
 LATER = (
     "d2l_ext.explore",
     "d2l_ext.plot",
+    "d2l_ext.ALiBi",
+    "d2l_ext.RotaryEncoding",
     "d2l_ext.patch_d2l()",
     "d2l_ext.figures.plot",
     "d2l_ext.diagrams.transformer",

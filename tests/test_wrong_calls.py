@@ -106,6 +106,10 @@ CALLS = {
     "MultiHeadAttention.forward": {**QKV, "valid_lens": LENS},
     "PositionalEncoding": {"num_hiddens": 7, "dropout": 0.1, "max_len": 5},
     "PositionalEncoding.forward": {"X": t(2, 3, 7), "start": 1},
+    "RotaryEncoding": {"num_hiddens": 14, "max_len": 5},
+    "RotaryEncoding.forward": {"X": t(2, 3, 14), "start": 1},
+    "ALiBi": {"num_heads": 3},
+    "ALiBi.forward": {"num_queries": 3, "num_keys": 5},
     "AttentionDecoder": {},
     "Seq2SeqAttentionDecoder": {
         "vocab_size": 17,
