@@ -332,7 +332,7 @@ def trained():
     paddle.set_default_dtype("float64")
     cells = ["dot-check", "equivariance-check", "learned-class", "rope-attention"]
     cells += ["alibi-attention", "trial-tasks", "trial-model", "trial-train"]
-    found = names(*cells, "trial-table")
+    found = names(*cells, "trial-makers", "trial-table")
     paddle.set_default_dtype("float32")
     return found
 
@@ -474,7 +474,7 @@ STACKS = {
     "attention": (False, None, False),
     "+ FFN": (False, None, True),
     "+ residual": (True, None, False),
-    "+ residual, FFN": (True, None, True),
+    "+ both": (True, None, True),
     "post-norm": (True, "post", True),
     "pre-norm": (True, "pre", True),
 }
@@ -511,7 +511,7 @@ def test_speeds_of_deep_stacks(deep):
 def test_what_the_text_says_of_deep_stacks(deep):
     for name in ("attention", "+ FFN"):
         assert spread(deep[name][3]) > 1e-12 > spread(deep[name][4])
-    for name in ("+ residual", "+ residual, FFN", "post-norm"):
+    for name in ("+ residual", "+ both", "post-norm"):
         assert similarity(deep[name][15]) > 0.99
     assert 0.15 < spread(deep["pre-norm"][48]) < 0.25
     # What pre-norm adds keeps its size, and what it is added to grows.
@@ -520,7 +520,7 @@ def test_what_the_text_says_of_deep_stacks(deep):
     assert steps.max() < 4 * steps.min() and size[-1] > 5 * size[0]
     # With the FFN a little faster without residuals, a little slower with them.
     assert spread(deep["+ FFN"][2]) < spread(deep["attention"][2])
-    assert spread(deep["+ residual, FFN"][48]) > spread(deep["+ residual"][48])
+    assert spread(deep["+ both"][48]) > spread(deep["+ residual"][48])
 
 
 def test_relation_of_both_measures():
