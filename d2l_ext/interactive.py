@@ -14,6 +14,7 @@ from typing import Any
 
 from . import _check
 
+VIEW = "application/vnd.jupyter.widget-view+json"
 SCALE = 2  # pixels of a picture for each that it takes on the screen: sharp
 
 
@@ -58,8 +59,9 @@ class Explorer:
         except ModuleNotFoundError:
             pass
         else:
-            view = self._widget(widgets)._repr_mimebundle_()
-            data = {**view, **data}
+            # Written out: ipywidgets 7, which Colab has, cannot be asked for it.
+            model = self._widget(widgets).model_id
+            data[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": model}
         width, height = _size(self._png)
         return data, {"image/png": {"width": width, "height": height}}
 

@@ -89,6 +89,15 @@ class TestWidget:
         assert set(data) == {"text/plain", "image/png", VIEW}
         assert data["text/plain"] == "explore(height=0)"
 
+    def test_is_there_with_ipywidgets_7_too(self, widgets, monkeypatch):
+        monkeypatch.delattr(widgets.Widget, "_repr_mimebundle_")  # came with 8
+        shown = d2l_ext.explore(Draw(), height=range(3))
+        widget = shown._widget(widgets)
+        monkeypatch.setattr(shown, "_widget", lambda _: widget)
+        data, _ = shown._repr_mimebundle_()
+        view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+        assert set(data) == {"text/plain", "image/png", VIEW} and data[VIEW] == view
+
     def test_follows_its_controls_and_draws_once_each_time(self, widgets):
         draw = Draw()
         shown = d2l_ext.explore(draw, height=range(1, 9), color=["red", "blue"])
