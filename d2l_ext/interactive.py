@@ -25,21 +25,25 @@ class Explorer:
         self, draw: Callable[..., Any], choices: dict[str, Sequence[Any]]
     ) -> None:
         self._draw, self._choices = draw, choices
+        # Always by number: arrays cannot be compared, and 1 equals True.
         self._shown = {name: _first(draw, name, choices[name]) for name in choices}
         self._png = self._picture(self._shown)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value!r}" for name, value in self._shown.items())
-        return f"explore({values})"
+        values = self._values(self._shown).items()
+        return f"explore({', '.join(f'{name}={value!r}' for name, value in values)})"
 
-    def _picture(self, values: dict[str, Any]) -> bytes:
+    def _values(self, numbers: dict[str, int]) -> dict[str, Any]:
+        return {name: self._choices[name][number] for name, number in numbers.items()}
+
+    def _picture(self, numbers: dict[str, int]) -> bytes:
         """What draw draws of these values; its figure is closed."""
         from matplotlib import pyplot as plt
 
         before, buffer = set(plt.get_fignums()), io.BytesIO()
         try:
             with _check.blamed_on("draw", "a function that draws 1 figure", self._draw):
-                self._draw(**values)
+                self._draw(**self._values(numbers))
                 (number,) = set(plt.get_fignums()) - before
                 figure = plt.figure(number)
                 dpi = SCALE * figure.get_dpi()
@@ -124,29 +128,37 @@ def explore(draw: Callable[..., Any], **choices: Sequence[Any]) -> Explorer:
     return Explorer(draw, choices)
 
 
-def _first(draw: Callable[..., Any], name: str, options: Sequence[Any]) -> Any:
-    """The value that draw has as a default, or else the first one."""
+def _first(draw: Callable[..., Any], name: str, options: Sequence[Any]) -> int:
+    """The number of the value that draw has as a default, or else of the first one."""
     try:
         parameter = inspect.signature(draw).parameters.get(name)
     except (TypeError, ValueError):  # a function without a signature, written in C
         parameter = None
     if parameter is None or parameter.default is parameter.empty:
-        return options[0]
-    if parameter.default not in options:
-        raise ValueError(
-            f"{name} must have draw's default among its values, {parameter.default!r}, "
-            f"got {_check.received(options)}"
-        )
-    return parameter.default
+        return 0
+    for number, option in enumerate(options):
+        if _same(option, parameter.default):
+            return number
+    raise ValueError(
+        f"{name} must have draw's default among its values, {parameter.default!r}, "
+        f"got {_check.received(options)}"
+    )
 
 
-def _control(widgets: Any, name: str, options: Sequence[Any], value: Any) -> Any:
+def _same(a: Any, b: Any) -> bool:
+    """Whether they are one, or equal; what says of each element if it is, is not."""
+    try:
+        return a is b or bool(a == b)
+    except Exception:  # NumPy, Paddle, PyTorch and pandas have one each
+        return False
+
+
+def _control(widgets: Any, name: str, options: Sequence[Any], number: int) -> Any:
+    pairs = [(str(option), i) for i, option in enumerate(options)]
+    shown = {"options": pairs, "value": number, "description": name}
     if isinstance(options, range):
-        shown = {"value": value, "description": name, "layout": {"width": "500px"}}
-        return widgets.SelectionSlider(options=options, **shown)
-    # With a text for each, or a pair would be taken for a text and its value.
-    pairs = [(str(option), option) for option in options]
-    return widgets.Dropdown(options=pairs, value=value, description=name)
+        return widgets.SelectionSlider(layout={"width": "500px"}, **shown)
+    return widgets.Dropdown(**shown)
 
 
 def _size(png: bytes) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import warnings
 
 import matplotlib
 import numpy as np
+import paddle
 import pytest
 from PIL import Image
 
@@ -67,6 +68,21 @@ def test_default_of_draw_comes_first():
     assert repr(shown) == "explore(height=5, color='red')"
 
 
+def test_default_may_be_an_array():
+    arrays, seen = [np.zeros(3), np.arange(3), np.arange(2)], []
+
+    def draw(values=arrays[1]):
+        seen.append(values)
+        plt.figure().text(0, 0, "x")
+
+    assert repr(d2l_ext.explore(draw, values=arrays)) == (
+        "explore(values=array([0, 1, 2]))"
+    )
+    assert len(seen) == 1 and seen[0] is arrays[1]
+    with pytest.raises(ValueError, match="values must have draw's default among its"):
+        d2l_ext.explore(draw, values=[np.zeros(3)])
+
+
 def test_without_ipywidgets_there_is_the_picture(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     data, _ = d2l_ext.explore(Draw(), height=range(3))._repr_mimebundle_()
@@ -106,10 +122,10 @@ class TestWidget:
         assert (slider.description, menu.description) == ("height", "color")
         assert len(draw.calls) == 1  # the picture serves the widget, too
         first = image.value
-        slider.value = 8
+        slider.label = "8"
         assert draw.calls[1:] == [(8, "red")] and image.value != first
         assert abs(covered(image.value) - 0.8) < 0.02
-        menu.value = "blue"
+        menu.label = "blue"
         assert draw.calls[2:] == [(8, "blue")]
         pixels = np.asarray(Image.open(io.BytesIO(image.value)).convert("RGB"))
         assert (pixels[-30, 100] == (0, 0, 255)).all()
@@ -125,9 +141,29 @@ class TestWidget:
 
         shown = d2l_ext.explore(draw, pair=pairs, step=range(9, 0, -4))
         menu, slider, _ = shown._widget(widgets).children
-        menu.value, slider.value = pairs[1], 1
+        menu.label, slider.label = "('b', 2)", "1"
         assert seen == [(pairs[0], 9), (pairs[1], 9), (pairs[1], 1)]
-        assert [value for _, value in slider._options_full] == [9, 5, 1]
+        assert [label for label, _ in slider.options] == ["9", "5", "1"]
+
+    @pytest.mark.parametrize("kind", ["array", "tensor", "mixed"])
+    def test_takes_values_that_cannot_be_told_apart_by_equality(self, widgets, kind):
+        array = np.arange(3)
+        values = {
+            "array": [array, array + 1, array.copy()],
+            "tensor": [paddle.to_tensor(array), paddle.ones([2]), paddle.ones([2, 2])],
+            "mixed": [float("nan"), 1, True],
+        }[kind]
+        seen = []
+
+        def draw(value):
+            seen.append(value)
+            plt.figure().text(0, 0, "x")
+
+        menu, _ = d2l_ext.explore(draw, value=values)._widget(widgets).children
+        for index in 1, 2, 0:
+            menu.index = index  # as a front end does
+        assert len(seen) == 4
+        assert all(a is values[i] for a, i in zip(seen, [0, 1, 2, 0]))
 
     def test_picture_and_its_width_come_in_one_message(self, widgets):
         class Comm:
@@ -149,7 +185,7 @@ class TestWidget:
         Comm.kernel = image.comm.kernel if hasattr(image.comm, "kernel") else True
         image.comm = Comm()
         Comm.messages.clear()
-        slider.value = 2
+        slider.label = "2"
         ((message,), width) = Comm.messages, image.width
         assert message["state"] == {"width": width}
         assert message["buffer_paths"] == [["value"]]
