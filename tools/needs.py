@@ -3,21 +3,38 @@
 The notebook itself says so, by what its code imports; nothing has to be declared.
 """
 
+import ast
 import importlib.util
-import re
+
+from IPython.core.inputtransformer2 import TransformerManager
 
 OPTIONAL = {"torch": "PyTorch"}
 
 
 def missing(notebook):
     """The names of optional packages that it imports and that are not installed."""
-    code = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    imported = {module for code in cells for module in imports(code)}
     return [
         name
         for module, name in OPTIONAL.items()
-        if re.search(rf"^\s*(?:import|from)\s+{module}\b", code, re.MULTILINE)
-        and importlib.util.find_spec(module) is None
+        if module in imported and importlib.util.find_spec(module) is None
     ]
+
+
+def imports(code):
+    """Yield what a cell's own code imports: not what a text in it or a magic says."""
+    try:
+        tree = ast.parse(TransformerManager().transform_cell(code))
+    except SyntaxError:
+        return  # whoever runs it hears of that
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module]
+        yield from (name.partition(".")[0] for name in names)
 
 
 def reason(names):
