@@ -321,6 +321,12 @@ def draw_clocks(hands=((((0, 1)),),), rows=("a",), columns=("b",)):
 
 
 WRONG_CALLS = [
+    (lambda: diagrams.sequence_models("5"), TypeError, "num_tokens must be an integer, got str '5'"),
+    (lambda: diagrams.sequence_models(0), ValueError, "num_tokens must be at least 1, got 0"),
+    (lambda: diagrams.sequence_models(4), ValueError, "num_tokens must be odd, got 4"),
+    (lambda: diagrams.sequence_models(5, 3.0), TypeError, "kernel_size must be an integer, got float 3.0"),
+    (lambda: diagrams.sequence_models(5, -1), ValueError, "kernel_size must be at least 1, got -1"),
+    (lambda: diagrams.sequence_models(5, 2, theory(5, 1)), ValueError, "kernel_size must be odd, got 2"),
     (lambda: draw_lines(queries="a"), TypeError, "queries must be a list of texts, got str 'a'"),
     (lambda: draw_lines(keys=[1, 2]), TypeError, r"keys must be a list of texts, got list \[1, 2\]"),
     (lambda: draw_lines(keys=["b"]), ValueError, "keys must hold 2 texts, got 1"),

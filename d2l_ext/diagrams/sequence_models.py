@@ -42,6 +42,7 @@ def sequence_models(
         The three matplotlib axes, a NumPy array.
 
     Raises:
+        TypeError, ValueError: num_tokens or kernel_size is not a positive, odd integer.
         TypeError: connections is no dict, or holds something else than booleans.
         ValueError: connections has other keys, or matrices of another shape.
 
@@ -55,6 +56,8 @@ def sequence_models(
         >>> [sum(text.get_text() == "" for text in panel.texts) for panel in axes]
         [6, 8, 5]
     """
+    num_tokens = _odd("num_tokens", num_tokens)
+    kernel_size = _odd("kernel_size", kernel_size)
     theory = _theory(num_tokens, kernel_size)
     found = theory if connections is None else _checked(connections, num_tokens)
     figure, axes = new_panels(1, 3, figsize=(9, 2.8))
@@ -65,6 +68,13 @@ def sequence_models(
         panel.set(xlim=(0.5, num_tokens + 0.5), ylim=(-0.4, 2.4))
     figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.88, wspace=0.08)
     return without_echo(axes)
+
+
+def _odd(name: str, value: Any) -> int:
+    number = _check.positive_int(name, value)
+    if number % 2 == 0:
+        raise ValueError(f"{name} must be odd, got {number}")
+    return number
 
 
 def _theory(n: int, k: int) -> dict[str, Array]:
