@@ -118,7 +118,8 @@ def _to_array(key: object, value: Any) -> Any:
             f"{_named(key)} must be a PyTorch tensor or a NumPy array of real numbers, "
             f"got {_received(value)}"
         )
-    return value if value.dtype.name in ("float32", "float64") else value.astype(float)
+    # Not by dtype.name, which arrays of the other byte order have, too.
+    return value if value.dtype in (np.float32, np.float64) else value.astype(float)
 
 
 def _named(key: object) -> str:

@@ -278,7 +278,20 @@ def check_by_hand(layer):
     assert found.flatten().tolist() == [26, 49, 2 * 26 + 2 * 49 + 7]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint32"])
+NUMBERS = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "uint32",
+    ">f4",
+    "<f4",
+    ">f8",
+    ">i2",
+]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
 def test_arrays_of_any_number_type(dtype):
     layer = d2l_ext.PositionWiseFFN(2, 2, 3).from_torch(ffn_state(dtype))
     assert layer.dense1.weight.dtype == paddle.float32
