@@ -15,6 +15,7 @@ from typing import Any
 from . import _check
 
 VIEW = "application/vnd.jupyter.widget-view+json"
+WANTED = "a function that draws 1 figure, without plt.show()"
 SCALE = 2  # pixels of a picture for each that it takes on the screen: sharp
 
 
@@ -42,7 +43,7 @@ class Explorer:
 
         before, buffer = set(plt.get_fignums()), io.BytesIO()
         try:
-            with _check.blamed_on("draw", "a function that draws 1 figure", self._draw):
+            with _check.blamed_on("draw", WANTED, self._draw):
                 self._draw(**self._values(numbers))
                 (number,) = set(plt.get_fignums()) - before
                 figure = plt.figure(number)
@@ -96,7 +97,8 @@ def explore(draw: Callable[..., Any], **choices: Sequence[Any]) -> Explorer:
 
     Args:
         draw: is called with one value for each choice, by name, and draws one new
-            figure with matplotlib. What it returns is not used.
+            figure with matplotlib, which it leaves open: in a notebook, plt.show()
+            would close it. What it returns is not used.
         choices: for each argument a range, which becomes a slider, or a list, which
             becomes a menu. Shown first is the default that draw has for the argument,
             or else the first value.

@@ -229,11 +229,20 @@ def two_figures():
     plt.figure(), plt.figure()
 
 
+def closed_figure():
+    """As plt.show() leaves it in a notebook."""
+    plt.close(plt.figure())
+
+
+WANTED = r"draw must be a function that draws 1 figure, without plt.show\(\), got .*"
+
+
 WRONG_CALLS = [
     (lambda: d2l_ext.explore(3, x=[1]), TypeError, "draw must be a function, got int 3"),
-    (lambda: d2l_ext.explore(list), ValueError, "draw must be a function that draws 1 figure, got .*"),
-    (lambda: d2l_ext.explore(two_figures), ValueError, "draw must be a function that draws 1 figure, got .*"),
-    (lambda: d2l_ext.explore(Draw(), size=[1]), TypeError, "draw must be a function that draws 1 figure, got .*"),
+    (lambda: d2l_ext.explore(list), ValueError, WANTED),
+    (lambda: d2l_ext.explore(two_figures), ValueError, WANTED),
+    (lambda: d2l_ext.explore(closed_figure), ValueError, WANTED),
+    (lambda: d2l_ext.explore(Draw(), size=[1]), TypeError, WANTED),
     (lambda: d2l_ext.explore(Draw(), height=3), TypeError, "height must be a range or a list of values, got int 3"),
     (lambda: d2l_ext.explore(Draw(), height="abc"), TypeError, "height must be a range or a list of values, got str 'abc'"),
     (lambda: d2l_ext.explore(Draw(), height=range(0)), ValueError, r"height must hold at least 1 value, got range range\(0, 0\)"),
