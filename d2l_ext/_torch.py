@@ -102,7 +102,7 @@ def _to_tensor(torch: Any, entry: Entry) -> Any:
     half = tensor.dtype == paddle.bfloat16  # NumPy has no such type
     array = (tensor.astype("float32") if half else tensor).numpy()
     array = (array.T if entry.transposed else array).reshape(entry.shape)
-    found = torch.tensor(array.copy())
+    found = torch.from_numpy(array.copy())  # on the CPU, whatever the default device
     return found.to(torch.bfloat16) if half else found
 
 

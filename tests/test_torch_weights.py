@@ -362,6 +362,14 @@ def test_what_went_to_pytorch_is_a_copy(torch):
     check_by_hand(other)
 
 
+def test_what_went_to_pytorch_is_on_the_cpu_whatever_the_default_device(torch):
+    layer = d2l_ext.PositionWiseFFN(2, 2, 3).from_torch(ffn_state())
+    with torch.device("meta"):  # as "cuda" would be, where there is one
+        state = layer.to_torch()
+    for key, expected in ffn_state().items():
+        assert (state[key].numpy() == expected).all(), key
+
+
 def test_an_embedding_is_not_transposed():
     class Square(_compat.Layer):
         def __init__(self):
