@@ -38,7 +38,7 @@ class Notebook:
 
     def references(self):
         """The numbers that are cited, and those in the list at the end."""
-        text, _, end = self.prose.partition("## 参考文献")
+        text, end = re.split(r"^## (?:参考文献|References)$", self.prose, flags=re.M)
         cited = set()
         for group in re.findall(r"(?<![\]\w])\[([\d, –]+)\](?!\()", text):
             for part in group.split(", "):
@@ -54,7 +54,7 @@ class Notebook:
             for line in lines:
                 wide = sum(unicodedata.east_asian_width(c) in "WF" for c in line)
                 assert len(line) + wide <= 78, line
-                assert not re.search(r"#.*。\s*$", line), line
+                assert not re.search(r"#.*(?:。|(?<!\.)\.)\s*$", line), line
 
     def exercise(self, number, names, body=None):
         """Run an exercise and its check; with ``body`` as somebody's own answer."""
