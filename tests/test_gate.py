@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import run_notebooks
-from tests.gate import rules
+from tests.gate import items, rules
 
 ROOT = Path(__file__).parent.parent
 KERNEL = {
@@ -567,6 +567,16 @@ def test_remedy_is_named_once_for_each_notebook(gate):
         line = f"If the change is meant: make notebooks NB={name}.ipynb\n"
         assert gate["printed"].count(line) == 1, name
     assert "NB=text.ipynb" not in gate["printed"]
+
+
+def test_each_notebook_has_a_folder_for_its_pictures(tmp_path, monkeypatch):
+    """Several are run at the same time, and each empties its own."""
+    monkeypatch.chdir(tmp_path)
+    folder, kept = tmp_path / "notebooks", Path("build", "gate", "notebooks")
+    assert items.kept_pictures(folder / "x.ipynb") == kept / "x"
+    assert items.kept_pictures(folder / "en" / "x.ipynb") == kept / "en" / "x"
+    elsewhere = items.kept_pictures(tmp_path.parent / "x.ipynb")
+    assert elsewhere.parts[:2] == ("build", "gate") and elsewhere.name == "x"
 
 
 def test_pictures_that_differ_are_kept(gate):

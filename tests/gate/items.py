@@ -34,6 +34,12 @@ def relative(path):
         return path
 
 
+def kept_pictures(path):
+    """A folder for each notebook, also for two of the same name."""
+    place = relative(path).with_suffix("")
+    return PICTURES.joinpath(*place.parts[bool(place.anchor) :])
+
+
 class Notebook(IPyNbFile):
     """A notebook: one item for the rules, then one for each code cell.
 
@@ -46,10 +52,7 @@ class Notebook(IPyNbFile):
         self.absent = []  # packages that only some notebooks need
         self.ipython = None
         self.messages = []  # what the kernel sent since the last cell
-
-    @property
-    def pictures(self):
-        return PICTURES / self.path.stem
+        self.pictures = kept_pictures(self.path)
 
     def collect(self):
         yield Rules.from_parent(self, name="rules")
