@@ -40,10 +40,10 @@ setup:  ## make .venv, or bring it up to date; GPU=1 for paddlepaddle-gpu, GPU=0
 	@command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
 	@"$(PYTHON)" tools/setup_env.py --gpu "$(GPU)" $(if $(filter file,$(origin PYTHON)),,--python-given) $(if $(filter setup,$(MAKECMDGOALS)),,--quiet)
 
-run: setup  ## execute all notebooks (or NB=...); results go to build/
+run: setup  ## execute all notebooks (NB=notebooks/en: in English); results go to build/
 	@$(VENV_PYTHON) tools/run_notebooks.py run $(NB)
 
-notebooks: setup  ## execute them in place, after a change: outputs are stored
+notebooks: setup  ## execute them in place, in both languages: outputs are stored
 	@$(VENV_PYTHON) tools/run_notebooks.py in-place $(NB)
 
 test: setup torch  ## run the tests, and compare all notebooks with their stored outputs

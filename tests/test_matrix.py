@@ -105,6 +105,7 @@ def test_what_is_left_out_is_there_and_says_nothing_of_the_package():
     for name in matrix.LEFT_OUT:
         text = (ROOT / "tests" / f"test_{name}.py").read_text(encoding="utf-8")
         assert "\nimport d2l_ext" not in text and "\nimport paddle" not in text
+    assert any((ROOT / matrix.TRANSLATED).glob("*.ipynb"))
 
 
 # What it says
@@ -118,6 +119,7 @@ def test_all_rows_pass(steps, capsys):
     assert cells(rows[0]) == [*installed, "602 passed, 3 skipped in 60 s"]
     tests = [text for text in steps.commands if "-m pytest" in text]
     assert len(tests) == len(rows) and all(" -n 2 " in text for text in tests)
+    assert all(text.endswith(" --ignore=notebooks/en") for text in tests)
     markdown = (steps.folder / "build" / "test-matrix.md").read_text(encoding="utf-8")
     assert markdown.splitlines()[2:] == rows
 

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+import html_page
 import needs
 import run_notebooks
 
@@ -118,6 +119,47 @@ def test_run_only_those_named(folder, capsys):
     assert "There is no notebook notebooks/c.ipynb." in capsys.readouterr().err
 
 
+@pytest.fixture
+def two_languages(folder):
+    """notebooks/a.ipynb, and notebooks/en/ with a.ipynb and b.ipynb."""
+    (folder / "notebooks" / "en").mkdir()
+    save(folder, "a.ipynb", ["print('zh')", FIGURE])
+    save(folder, "en/a.ipynb", ["print('en')", FIGURE], text="# Title")
+    save(folder, "en/b.ipynb", GOOD, text="# Title")
+    return folder
+
+
+def test_run_reads_one_language(two_languages):
+    assert run_notebooks.main(["run"]) == 0
+    assert outputs(two_languages / "build" / "a.ipynb") == ["zh\n", "data"]
+    assert not (two_languages / "build" / "en").exists()
+
+
+def test_run_a_folder(two_languages, capsys):
+    assert run_notebooks.main(["run", "notebooks/en"]) == 0
+    assert "build/en/a.ipynb, build/en/a.html\n" in capsys.readouterr().out
+    build = two_languages / "build"
+    assert outputs(build / "en" / "a.ipynb") == ["en\n", "data"]
+    assert outputs(build / "en" / "b.ipynb") == ["6\n42\n"]
+    assert [file.name for file in build.iterdir()] == ["en"]
+    page = (build / "en" / "a.html").read_text(encoding="utf-8")
+    assert '<html lang="en">' in page and 'alt="figure"' in page
+    assert not re.search("[\u4e00-\u9fff]", page.replace(html_page.mathjax(), ""))
+
+
+def test_run_of_a_folder_without_notebooks(folder, capsys):
+    (folder / "empty").mkdir()
+    assert run_notebooks.main(["run", "empty"]) == 2
+    assert "There is no notebook empty." in capsys.readouterr().err
+
+
+def test_in_place_stores_both_languages(two_languages):
+    assert run_notebooks.main(["in-place"]) == 0
+    for name, shown in ("a", "zh\n"), ("en/a", "en\n"), ("en/b", "6\n42\n"):
+        path = two_languages / "notebooks" / f"{name}.ipynb"
+        assert outputs(path)[0] == shown
+
+
 @pytest.mark.parametrize("text", ["{", '{"cells": 1}', "\N{GRINNING FACE}"])
 def test_run_names_a_file_that_is_no_notebook(folder, capsys, text):
     (folder / "notebooks" / "a.ipynb").write_text(text, encoding="utf-8")
@@ -205,6 +247,12 @@ def test_run_leaves_out_what_needs_a_package_that_few_have(folder, capsys, witho
     assert output.out.startswith(line) and output.err == ""
     assert outputs(folder / "build" / "b.ipynb") == ["6\n42\n"]
     assert not (folder / "build" / "a.ipynb").exists()
+
+
+def test_run_leaves_it_out_of_a_folder_too(folder, capsys, without):
+    save(folder, "a.ipynb", [IMPORT])
+    assert run_notebooks.main(["run", "notebooks"]) == 0
+    assert "not installed (make torch): left out\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("what", ["run", "in-place"])

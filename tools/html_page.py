@@ -38,6 +38,7 @@ mjx-container[display="true"] { overflow-x: auto; overflow-y: hidden; }
 
 # What nbconvert writes at each figure; the text below it says what to see.
 NO_ALT = 'alt="No description has been provided for this image"'
+FIGURE = {"en": "figure", "zh": "图"}
 
 
 @functools.lru_cache(maxsize=1)
@@ -57,15 +58,19 @@ def title_of(notebook, default):
 
 
 def html_page(notebook, path):
-    """The page's text; `path` is where the notebook is, for pictures in its text."""
+    """The page's text; `path` is where the notebook is, for pictures in its text.
+
+    The folder also says which language it is in.
+    """
+    language = "en" if path.parent.name == "en" else "zh"
     exporter = HTMLExporter(
         template_file="page.html.j2",
         extra_loaders=[DictLoader({"page.html.j2": PAGE})],
         embed_images=True,
-        language_code="zh",
+        language_code=language,
     )
     exporter.log.setLevel(logging.ERROR)  # it warns of every figure without alt text
     metadata = {"name": title_of(notebook, path.stem), "path": str(path.parent)}
     resources = {"metadata": metadata, "mathjax": mathjax()}
     page = exporter.from_notebook_node(notebook, resources=resources)[0]
-    return page.replace(NO_ALT, 'alt="图"')
+    return page.replace(NO_ALT, f'alt="{FIGURE[language]}"')

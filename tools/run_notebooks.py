@@ -199,11 +199,17 @@ def save_picture(notebook, path):
     return None
 
 
+def place(path):
+    """Where its results go in build/: those of notebooks/en/ into en/."""
+    home = ROOT / "notebooks"
+    return path.relative_to(home) if home in path.parents else Path(path.name)
+
+
 def run(path, progress):
     """Into build/, also when a cell failed: its error is there to be read."""
     notebook, failure = execute(path, progress)
     tidy(notebook)
-    target = ROOT / "build" / path.name
+    target = ROOT / "build" / place(path)
     write(target, to_text(notebook))
     write(target.with_suffix(".html"), html_page(notebook, path))
     progress.end()
@@ -225,33 +231,39 @@ def in_place(path, progress):
     print(f"{shown(path)}: outputs stored")
 
 
-def find(names):
-    """The notebooks named, or all of them."""
-    if not names:
-        return sorted((ROOT / "notebooks").glob("*.ipynb"))
-    paths = [Path(name).resolve() for name in names]
-    missing = [name for name, path in zip(names, paths) if not path.is_file()]
+def find(names, folders):
+    """The notebooks named, and those in a folder that is named, or in all folders."""
+    found = {}
+    for name in names or folders:
+        path = Path(name).resolve()
+        found[name] = [path] if path.is_file() else sorted(path.glob("*.ipynb"))
+    missing = [name for name in names if not found[name]]
     if missing:
         raise Failure(f"There is no notebook {', '.join(missing)}.")
-    return paths
+    return [path for paths in found.values() for path in paths]
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "in-place"])
-    parser.add_argument("notebooks", nargs="*", help="default: all in notebooks/")
+    parser.add_argument("notebooks", nargs="*", help="files or folders")
     options = parser.parse_args(arguments)
-    action = run if options.what == "run" else in_place
+    # To read, one language is enough; what is stored has to agree in both.
+    action, folders = run, [ROOT / "notebooks"]
+    if options.what == "in-place":
+        action = in_place
+        folders.append(ROOT / "notebooks" / "en")
+    named = {Path(name).resolve() for name in options.notebooks}
     failures = []
     try:
-        paths = find(options.notebooks)
+        paths = find(options.notebooks, folders)
         for path in paths:
             progress = Progress()
             try:
                 action(path, progress)
             except Failure as failure:
                 progress.end()
-                if isinstance(failure, Unmet) and not options.notebooks:
+                if isinstance(failure, Unmet) and path not in named:
                     print(f"{failure}: left out")
                     continue
                 failures.append(path)

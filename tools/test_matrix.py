@@ -51,7 +51,12 @@ GRID = [
 
 # They test the lists of versions, the texts, make's own .venv, and how the code is
 # written, which are the same on every row. All other files run, also those to come.
-LEFT_OUT = ["dependencies", "install_torch", "matrix", "readme", "setup_env", "style"]
+LEFT_OUT = ["dependencies", "english", "install_torch", "matrix", "readme"]
+LEFT_OUT += ["setup_env", "style"]
+
+# The code of notebooks/, with the same outputs: tests/test_english.py compares them. To
+# run it twice on every row would only take twice as long.
+TRANSLATED = "notebooks/en"
 
 # Where Python's programs keep what they remember: here, as the Makefile has it.
 STATE = {
@@ -154,6 +159,7 @@ class Environment(setup_env.Environment):
             env[variable] = os.path.join(self.path, "var", folder)
         command = [self.python, "-m", "pytest", "-p", "no:cacheprovider", *options]
         command += [f"--ignore=tests/test_{name}.py" for name in LEFT_OUT]
+        command.append(f"--ignore={TRANSLATED}")
         try:
             run_step(command, env, log, self.root, pytest_progress)
         except Problem:
