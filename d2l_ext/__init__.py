@@ -7,31 +7,44 @@ cells run again; ``d2l_repairs`` lists what was wrong.
 
 Importing this package imports Paddle, and neither d2l nor matplotlib nor pandas:
 those are loaded when a figure is drawn or d2l is patched. Nor does it import its own
-modules for that, until one of their names is used.
+modules for that, until one of their names is used. ``python -m d2l_ext.doctor`` tells
+why a notebook fails, also where Paddle cannot be imported.
 """
+
+from __future__ import annotations
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from ._paddle import paddle as _paddle  # first: a clear message where Paddle is missing
-from .attention import (
-    AdditiveAttention,
-    DotProductAttention,
-    MultiHeadAttention,
-    masked_softmax,
-    transpose_output,
-    transpose_qkv,
-)
-from .positional import PositionalEncoding
-from .seq2seq import AttentionDecoder, Seq2SeqAttentionDecoder
-from .transformer import (
-    AddNorm,
-    DecoderBlock,
-    EncoderBlock,
-    PositionWiseFFN,
-    TransformerDecoder,
-    TransformerEncoder,
-)
+from ._start import for_doctor as _for_doctor
+from ._start import keep_own_path as _keep_own_path
+
+if _for_doctor():  # which runs also where Paddle does not
+    _keep_own_path()
+else:
+    from ._paddle import (
+        paddle as _paddle,
+    )  # first: a clear message where Paddle is missing
+    from .attention import (
+        AdditiveAttention,
+        DotProductAttention,
+        MultiHeadAttention,
+        masked_softmax,
+        transpose_output,
+        transpose_qkv,
+    )
+    from .positional import PositionalEncoding
+    from .seq2seq import AttentionDecoder, Seq2SeqAttentionDecoder
+    from .transformer import (
+        AddNorm,
+        DecoderBlock,
+        EncoderBlock,
+        PositionWiseFFN,
+        TransformerDecoder,
+        TransformerEncoder,
+    )
+
+    del _paddle
 
 __version__ = "0.1.0"
 
@@ -60,8 +73,6 @@ __all__ = [
     "transpose_output",
     "transpose_qkv",
 ]
-
-del _paddle
 
 _LATER = {
     "ALiBi": "alibi",

@@ -38,7 +38,7 @@ def test_import_adds_little_to_that_of_paddle(tmp_path):
     assert "d2l_ext.attention" in loaded
     assert not heavy & {name.partition(".")[0] for name in loaded}
     later = {"_torch", "alibi", "diagrams", "figures", "interactive", "progress"}
-    later |= {"repair", "repairs", "rotary", "translation"}
+    later |= {"doctor", "repair", "repairs", "rotary", "translation"}
     assert not {f"d2l_ext.{name}" for name in later} & set(loaded)
 
 
