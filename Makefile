@@ -31,13 +31,16 @@ export MKL_DEBUG_CPU_TYPE := 5
 endif
 endif
 
-.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab lock clean
+NEED_PYTHON = command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
+
+.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab doctor \
+	lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
 
 setup:  ## make .venv, or bring it up to date; GPU=1 for paddlepaddle-gpu, GPU=0 back
-	@command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
+	@$(NEED_PYTHON)
 	@"$(PYTHON)" tools/setup_env.py --gpu "$(GPU)" $(if $(filter file,$(origin PYTHON)),,--python-given) $(if $(filter setup,$(MAKECMDGOALS)),,--quiet)
 
 run: setup  ## execute all notebooks (NB=notebooks/en: in English); results go to build/
@@ -63,6 +66,10 @@ bench: setup  ## how fast it all is, 5 minutes; results go to benchmarks/
 
 lab: setup  ## open JupyterLab on the notebooks, for this machine only
 	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)/notebooks" $(if $(filter 0,$(shell id -u)),--allow-root)
+
+doctor:  ## find why a notebook fails on this machine, and what to do
+	@$(NEED_PYTHON)
+	@"$(PYTHON)" tools/doctor.py
 
 lock:  ## derive requirements/*.txt anew from pyproject.toml (needs uv)
 	@"$(PYTHON)" tools/make_locks.py

@@ -195,7 +195,7 @@ def test_unfit_python(version, flavour, words, monkeypatch):
         problems.check_python(version, flavour)
 
 
-@pytest.mark.parametrize("name", ["problems", "setup_env", "steps"])
+@pytest.mark.parametrize("name", ["doctor", "problems", "setup_env", "steps"])
 def test_old_python_can_read_what_setup_runs(name):
     """No f-strings, annotations, `:=` ...: they would be a SyntaxError before a word."""
     import ast
