@@ -145,8 +145,12 @@ def whole(bare):
 
 def test_where_these_tests_run_nothing_stops(bare, monkeypatch):
     """With all that is installed here, and the notebooks as they are."""
+    import matplotlib
+
     monkeypatch.setattr(bare, "notebooks", ROOT)
-    status, text = bare.doctor(python=sys.executable, PYTHONPATH=str(ROOT))
+    # With the list of fonts that is there: making it takes seconds.
+    environ = {"PYTHONPATH": str(ROOT), "MPLCONFIGDIR": matplotlib.get_cachedir()}
+    status, text = bare.doctor(python=sys.executable, **environ)
     optional = {"no-torch", "no-widgets", "no-gpu"}
     assert status == 0 and set(names(text)) <= optional, text
     assert f"{ROOT / 'notebooks'}\n" in text and text.count("\n") < 20
@@ -409,6 +413,13 @@ def test_paddle_for_gpu(whole, devices, warning, expected):
     write(whole.site / "paddle" / "__init__.py", code)
     status, text = whole.doctor()
     assert (status, names(text)) == (int(expected == ["gpu-driver"]), expected)
+
+
+def test_warnings_that_are_errors_have_one_cause(whole):
+    code = "import warnings; warnings.warn('No ccache found')\n" + PADDLE
+    write(whole.site / "paddle" / "__init__.py", code)
+    assert names(whole.doctor(PYTHONWARNINGS="error")[1]) == ["warnings-error"]
+    assert names(whole.doctor()[1]) == []
 
 
 # Figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from .finding import Finding, found
@@ -37,11 +38,17 @@ def imports(probe: Probe) -> list[Finding]:
     findings: dict[str, Finding] = {}
     for stage in ("numpy", "paddle", "d2l_ext", "matplotlib", "d2l", "kernels"):
         error = probe[stage].error
-        if not error or _is_known(probe, stage, error):
+        if not error or _follows(error) or _is_known(probe, stage, error):
             continue
         finding = _explain(NAMES.get(stage, stage), error, probe[stage].noise)
         findings.setdefault(f"{finding.name} {error}", finding)
     return list(findings.values())
+
+
+def _follows(error: str) -> bool:
+    """Whether it is a warning that PYTHONWARNINGS, which has a check, made an error."""
+    is_warning = error.partition(":")[0].endswith("Warning")
+    return is_warning and "error" in os.environ.get("PYTHONWARNINGS", "")
 
 
 def _is_known(probe: Probe, stage: str, error: str) -> bool:
