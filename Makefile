@@ -33,8 +33,7 @@ endif
 
 NEED_PYTHON = command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
 
-.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab doctor \
-	lock clean
+.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab doctor student lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -70,6 +69,9 @@ lab: setup  ## open JupyterLab on the notebooks, for this machine only
 doctor:  ## find why a notebook fails on this machine, and what to do
 	@$(NEED_PYTHON)
 	@"$(PYTHON)" tools/doctor.py
+
+student: setup  ## notebooks without solutions; they go to build/student/
+	@$(VENV_PYTHON) tools/student.py
 
 lock:  ## derive requirements/*.txt anew from pyproject.toml (needs uv)
 	@"$(PYTHON)" tools/make_locks.py
