@@ -382,6 +382,9 @@ def code_alone(source):
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             node.value = ""
+        if isinstance(node, ast.JoinedStr):  # its fields, whatever stands between them
+            fields = [v for v in node.values if isinstance(v, ast.FormattedValue)]
+            node.values = sorted(fields, key=ast.dump)
     return ast.dump(tree)
 
 
