@@ -10,6 +10,8 @@ import json
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from threading import Lock
 
 import nbclient
 import nbformat
@@ -308,6 +310,10 @@ def shorten(path, notebook):
         cells[0].source = cells[0].source.replace(old, new)
 
 
+# Two kernels that start at the same moment may take the same port.
+STARTING = Lock()
+
+
 def run(path, original, edition):
     """Run a notebook as a student would: (where it stopped, what the checks printed).
 
@@ -324,7 +330,9 @@ def run(path, original, edition):
         resources={"metadata": {"path": str(FOLDER)}},
     )
     answers, printed, stopped = {c.id: c for c in original.cells}, {}, None
-    with client.setup_kernel():
+    with ExitStack() as stack:
+        with STARTING:
+            stack.enter_context(client.setup_kernel())
         for index, cell in enumerate(edition.cells):
             if cell.cell_type != "code":
                 continue
