@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import extra
 import install_torch
 import problems
 import setup_env
@@ -57,9 +58,9 @@ def pip(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").touch()
     stand_in = Pip()
     monkeypatch.setattr(setup_env, "ROOT", str(tmp_path))
-    monkeypatch.setattr(install_torch, "run_step", stand_in)
-    monkeypatch.setattr(install_torch, "pip_environment", lambda python: {})
-    monkeypatch.setattr(install_torch, "check_room", lambda folder, what: None)
+    monkeypatch.setattr(extra, "run_step", stand_in)
+    monkeypatch.setattr(extra, "pip_environment", lambda python: {})
+    monkeypatch.setattr(extra, "check_room", lambda folder, what: None)
     monkeypatch.setattr(sys, "platform", "linux")
     stand_in.folder = tmp_path
     return stand_in
@@ -138,7 +139,7 @@ def test_where_it_cannot_be_had_one_line_says_so(pip, capsys, said, words):
 
 
 def test_too_little_room(pip, capsys, monkeypatch):
-    monkeypatch.setattr(install_torch, "check_room", problems.check_room)
+    monkeypatch.setattr(extra, "check_room", problems.check_room)
     monkeypatch.setitem(problems.NEED_MB, "torch", 10**9)
     status, out, _ = call(capsys, "--optional")
     assert status == 0 and "The disk is too full" in out and pip.commands == []
@@ -148,7 +149,7 @@ def test_a_log_that_cannot_be_written(pip, capsys, monkeypatch):
     def fail(*_):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(install_torch, "run_step", fail)
+    monkeypatch.setattr(extra, "run_step", fail)
     status, out, _ = call(capsys, "--optional")
     assert status == 0 and "No right to write" in out
 
@@ -157,7 +158,7 @@ def test_interrupt_is_a_sentence_and_stops_make(pip, capsys, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(install_torch, "run_step", interrupted)
+    monkeypatch.setattr(extra, "run_step", interrupted)
     status, _, err = call(capsys, "--optional")
     assert status == 130 and "Interrupted" in err
 
