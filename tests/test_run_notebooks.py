@@ -1,8 +1,10 @@
 """`make run` and `make notebooks`, on small notebooks and with real kernels."""
 
 import base64
+import datetime
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -19,6 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 import html_page
 import needs
 import run_notebooks
+import run_records
 
 ROOT = Path(__file__).resolve().parent.parent
 GOOD = ["a = 6", "print(a)\nprint(a * 7)"]
@@ -67,7 +70,29 @@ def test_run_leaves_copy_and_page_and_says_where(folder, capsys):
         "good.html",
         "good.ipynb",
         "good.ipynb",
+        "runs.json",
     ]
+
+
+def test_how_long_with_what_and_when_is_beside_it_and_not_in_it(folder):
+    good = save(folder, "good.ipynb", GOOD)
+    bad = save(folder, "bad.ipynb", BAD)
+    (folder / "notebooks" / "en").mkdir()
+    english = save(folder, "en/good.ipynb", GOOD)
+    assert run_notebooks.main(["in-place", str(good), str(english)]) == 0
+    assert run_notebooks.main(["run", str(bad)]) == 1
+    records = run_records.read(folder / "build" / "runs.json")
+    passed = {name: record["passed"] for name, record in records.items()}
+    assert passed == {"bad": False, "good": True, "en/good": True}
+    record = records["good"]
+    assert 0 < record["seconds"] < 60
+    assert record["date"] == datetime.date.today().isoformat()
+    assert record["versions"]["Python"] == platform.python_version()
+    assert {"Paddle", "NumPy", "matplotlib"} < set(record["versions"])
+    notebook = nbformat.read(good, as_version=4)
+    assert record["code"] == run_records.digest(notebook)
+    notebook.cells[1].source += "  # changed"
+    assert record["code"] != run_records.digest(notebook)
 
 
 def test_run_names_the_failing_cell_and_goes_on(folder, capsys):
@@ -408,7 +433,8 @@ def test_in_place_leaves_a_failing_notebook_alone(folder, capsys):
     before = path.read_bytes()
     assert in_place(path) == (1, before)
     assert "bad.ipynb, cell 3 (In [2]): ZeroDivisionError" in capsys.readouterr().err
-    assert [file.name for file in folder.rglob("*.*")] == ["bad.ipynb"]
+    assert [file.name for file in path.parent.iterdir()] == ["bad.ipynb"]
+    assert [file.name for file in (folder / "build").iterdir()] == ["runs.json"]
 
 
 def test_in_place_tells_of_stderr(folder, capsys):

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -14,6 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 
 import needs
+import run_records
 from html_page import html_page
 from problems import explain_os_error
 from steps import Progress
@@ -115,7 +117,7 @@ def execute(path, progress):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     client = Client(notebook, path, progress)
-    failure = None
+    failure, start = None, time.monotonic()
     try:
         asyncio.run(client.async_execute())
     except CellExecutionError as error:
@@ -127,6 +129,8 @@ def execute(path, progress):
         failure = f"{client.where()}: the kernel did not start: {error}"
     if client.interrupted:
         raise KeyboardInterrupt
+    seconds, file = time.monotonic() - start, ROOT / "build" / "runs.json"
+    write(file, run_records.updated(file, path, notebook, seconds, not failure))
     return notebook, failure
 
 
