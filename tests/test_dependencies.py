@@ -73,6 +73,18 @@ def test_lock_has_a_fitting_version_of_each_dependency(paddle, python):
             )
 
 
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("paddle", ["cpu", "gpu"])
+def test_what_the_site_needs_is_in_its_lock_or_there_already(paddle, python):
+    machine = {"python_version": python, "python_full_version": python + ".7"}
+    there = pins(paddle + ".txt", **machine)
+    added = pins("site.txt", **machine)
+    assert not set(there) & set(added), "run: make lock"
+    for text in EXTRAS["site"]:
+        need = Requirement(text)
+        assert need.specifier.contains({**there, **added}[need.name]), "run: make lock"
+
+
 def test_a_lock_has_one_paddle():
     assert {"paddlepaddle", "paddlepaddle-gpu"} & set(pins("cpu.txt")) == {
         "paddlepaddle"
@@ -82,7 +94,7 @@ def test_a_lock_has_one_paddle():
     }
 
 
-@pytest.mark.parametrize("name", ["cpu.txt", "gpu.txt", "d2l.txt"])
+@pytest.mark.parametrize("name", ["cpu.txt", "gpu.txt", "site.txt", "d2l.txt"])
 def test_lock_holds_pins_and_nothing_of_a_machine(name):
     assert lines(name)
     for line in lines(name):
@@ -95,7 +107,7 @@ def test_lock_holds_pins_and_nothing_of_a_machine(name):
 
 
 def test_what_is_left_out_on_purpose():
-    for name in "cpu.txt", "gpu.txt":
+    for name in "cpu.txt", "gpu.txt", "site.txt":
         left_out = {"d2l", "jupyter", "rfc3987-syntax"}
         assert not left_out & {Requirement(line).name for line in lines(name)}
 

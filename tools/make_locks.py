@@ -23,8 +23,23 @@ def compile_pins(uv, *choice):
     return done.stdout.decode("utf-8")
 
 
+def only_new(text, lock):
+    """The pins that another lock does not have already."""
+    with open(path_of(lock), encoding="utf-8") as file:
+        there = {pin_of(line) for line in file}
+    return "".join(line for line in text.splitlines(True) if pin_of(line) not in there)
+
+
+def pin_of(line):
+    return line.partition(";")[0].strip()
+
+
+def path_of(name):
+    return os.path.join(ROOT, "requirements", name)
+
+
 def write(name, text):
-    path = os.path.join(ROOT, "requirements", name)
+    path = path_of(name)
     with open(path, "w", encoding="utf-8") as file:
         file.write(HEADER + text)
     pins = re.findall(r"^[\w.-]+==", text, re.MULTILINE)
@@ -38,6 +53,8 @@ def main():
     for paddle in "cpu", "gpu":
         extras = ["--extra", paddle, "--extra", "notebooks", "--extra", "test"]
         write(paddle + ".txt", compile_pins(uv, "pyproject.toml", *extras))
+    site = ["--extra", "site", "--constraint", path_of("cpu.txt")]
+    write("site.txt", only_new(compile_pins(uv, "pyproject.toml", *site), "cpu.txt"))
     write("d2l.txt", D2L_HEADER + compile_pins(uv, "--group", "d2l", "--no-deps"))
 
 
