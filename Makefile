@@ -3,6 +3,8 @@ PYTHON ?= python3
 NB ?=
 GPU ?=
 CORNERS ?=
+SITE_REPOSITORY ?=
+SITE_AISTUDIO ?=
 VENV_PYTHON := .venv/bin/python
 STATE := $(CURDIR)/.venv/var
 # By file: the cells of a notebook need one kernel, one after the other. Notebooks come
@@ -33,7 +35,7 @@ endif
 
 NEED_PYTHON = command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
 
-.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab doctor student lock clean
+.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab doctor student site lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -62,6 +64,9 @@ torch: setup  ## the CPU build of PyTorch into .venv, to compare with
 
 bench: setup  ## how fast it all is, 5 minutes; results go to benchmarks/
 	@$(VENV_PYTHON) -m benchmarks
+
+site: setup  ## the web book, into build/site/, from the notebooks as stored
+	@$(VENV_PYTHON) tools/make_site.py --repository "$(SITE_REPOSITORY)" --aistudio "$(SITE_AISTUDIO)"
 
 lab: setup  ## open JupyterLab on the notebooks, for this machine only
 	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)/notebooks" $(if $(filter 0,$(shell id -u)),--allow-root)

@@ -65,4 +65,4 @@ def updated(file, path, notebook, seconds, passed):
     """The text of the file with one more notebook, or one executed anew."""
     records = read(file)
     records[name_of(path)] = record(notebook, seconds, passed)
-    return json.dumps(records, indent=1, sort_keys=True) + "\n"
+    return json.dumps(dict(sorted(records.items())), indent=1) + "\n"

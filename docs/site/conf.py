@@ -1,0 +1,49 @@
+"""The web book. `make site` says which language it is building."""
+
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+ENGLISH = tags.has("en")  # noqa: F821, Sphinx defines it
+
+extensions = ["myst_nb", "notebook_pages"]
+source_suffix = {".ipynb": "myst-nb", ".md": "myst-nb"}
+language = "en" if ENGLISH else "zh_CN"
+project = "Attention" if ENGLISH else "注意力机制"
+html_title = "Attention, on PaddlePaddle" if ENGLISH else "注意力机制（飞桨版）"
+
+# The outputs are those in the notebooks, which the gate has compared.
+nb_execution_mode = "off"
+# What is folded are solutions.
+nb_code_prompt_show = "Show the solution" if ENGLISH else "显示解答"
+nb_code_prompt_hide = "Hide the solution" if ENGLISH else "收起解答"
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "sphinx_book_theme"
+html_theme_options = {
+    "home_page_in_toc": True,
+    "show_navbar_depth": 1,
+    "show_toc_level": 2,
+    "search_bar_text": "Search" if ENGLISH else "搜索",
+    "navbar_persistent": [],  # the search field is in the sidebar
+    "toc_title": "On this page" if ENGLISH else "本页内容",
+    "footer_content_items": [],
+}
+# MathJax as one file, which fetches nothing more, beside our own.
+MATHJAX = Path(str(files("mathjax"))) / "static/mathjax/es5/tex-svg-full.js"
+html_static_path = ["static", str(MATHJAX)]
+html_css_files = ["book.css"]
+html_js_files = ["book.js"]
+html_context = {"default_mode": "auto"}
+mathjax_path = MATHJAX.name
+mathjax3_config = {
+    "options": {"enableMenu": False},
+    "tex": {"tagIndent": "0em"},  # our widest formula then fits beside its number
+}
+html_sourcelink_suffix = ""
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_copyright = False
+html_use_index = False
