@@ -172,6 +172,10 @@ def test_a_mention_of_a_formula_or_a_figure_leads_to_it(site):
 # In a browser
 
 
+STRETCHED = """[...document.querySelectorAll('article img')].filter(
+    i => Math.abs(i.naturalWidth / i.naturalHeight - i.width / i.height) > 0.1)"""
+
+
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory):
     opened = browser.Browser(tmp_path_factory.mktemp("profile"))
@@ -201,6 +205,7 @@ def test_pages_are_quiet_formulas_set_and_nothing_is_wider_than_a_phone(site, ch
         assert (
             chromium.run(cut_off.format("m => m.getBoundingClientRect().left < 0")) == 0
         )
+        assert chromium.run(f"{STRETCHED}.length") == 0, path.name
         formulas += wanted
     check_quiet(chromium, site.as_uri())
     assert formulas > 500

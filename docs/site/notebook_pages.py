@@ -1,5 +1,6 @@
 """What a page of the web book has beyond what MyST-NB and the theme give it."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -37,6 +38,8 @@ def fold(cell):
 
 def describe(cell, below):
     text = "".join(below.get("source", "")) if is_text(below) else ""
+    if text.startswith(("#", "**检验", "**Check")):  # something new
+        text = ""
     cell["metadata"]["mystnb"] = {"image": {"alt": first_sentence(text) or "图"}}
 
 
@@ -46,7 +49,8 @@ def is_text(cell):
 
 def first_sentence(text):
     """Without the marks of Markdown; formulas as they are written."""
-    plain = re.sub(r"[*`$]|^#+ ", "", text.strip().partition("\n")[0])
+    first = re.sub(r"^\*\*(解答。|Solution\.)\*\*", "", text.strip().partition("\n")[0])
+    plain = html.unescape(re.sub(r"[*`$]", "", first).strip())
     plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", plain)
     return re.match(r".*?(?:。|\. |$)", plain)[0].strip()
 
