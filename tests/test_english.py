@@ -20,14 +20,12 @@ from tests.notebooks import FOLDER, Notebook
 # Notebooks whose English text is still to come. The list can only shrink: a notebook that
 # is in both places, or in neither, is an error.
 NOT_TRANSLATED = {
-    "10-4-bahdanau-attention.ipynb",
     "10-6-self-attention-and-positional-encoding.ipynb",
     "10-6b-attention-cost.ipynb",
     "10-6c-cost-and-paths.ipynb",
     "10-6d-positions.ipynb",
     "10-6e-pytorch-beside-paddle.ipynb",
     "10-6f-look-inside.ipynb",
-    "10-7-transformer.ipynb",
 }
 TRANSLATED = sorted(path.name for path in (FOLDER / "en").glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("name", TRANSLATED)
