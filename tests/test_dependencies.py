@@ -94,7 +94,10 @@ def test_a_lock_has_one_paddle():
     }
 
 
-@pytest.mark.parametrize("name", ["cpu.txt", "gpu.txt", "site.txt", "d2l.txt"])
+LOCKS = ["cpu.txt", "gpu.txt", "site.txt", "slides.txt", "d2l.txt"]
+
+
+@pytest.mark.parametrize("name", LOCKS)
 def test_lock_holds_pins_and_nothing_of_a_machine(name):
     assert lines(name)
     for line in lines(name):
@@ -116,6 +119,13 @@ def test_d2l_is_one_version_and_installed_in_one_way():
     assert PROJECT["dependency-groups"]["d2l"] == lines("d2l.txt") == ["d2l==0.17.6"]
     for name in "requirements/d2l.txt", "environment.yml":
         assert D2L_COMMAND in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+def test_slides_need_one_package_that_is_in_no_other_lock():
+    (need,) = map(Requirement, PROJECT["dependency-groups"]["slides"])
+    (pin,) = pins("slides.txt").items()
+    assert pin[0] == need.name and need.specifier.contains(pin[1])
+    assert not {"sphinx", need.name} & {*pins("cpu.txt"), *pins("gpu.txt")}
 
 
 def test_environment_yml_is_the_gpu_lock():

@@ -1,4 +1,4 @@
-"""What few need, added to .venv afterwards: what `make torch` and `make site` share."""
+"""What few need, added to .venv afterwards: PyTorch, the web book, slides."""
 
 import os
 import sys

@@ -13,6 +13,10 @@ D2L_HEADER = """\
 # and works with today's. So it is installed without what it asks for:
 #     pip install --no-deps -r requirements/d2l.txt
 """
+SLIDES_HEADER = """\
+# Of this package (Apache-2.0) only the files of reveal.js (MIT) are used, so it is
+# installed without what it asks for, which is Sphinx.
+"""
 
 
 def compile_pins(uv, *choice):
@@ -55,6 +59,8 @@ def main():
         write(paddle + ".txt", compile_pins(uv, "pyproject.toml", *extras))
     site = ["--extra", "site", "--constraint", path_of("cpu.txt")]
     write("site.txt", only_new(compile_pins(uv, "pyproject.toml", *site), "cpu.txt"))
+    alone = ["--no-deps", "--constraint", path_of("cpu.txt")]
+    write("slides.txt", SLIDES_HEADER + compile_pins(uv, "--group", "slides", *alone))
     write("d2l.txt", D2L_HEADER + compile_pins(uv, "--group", "d2l", "--no-deps"))
 
 

@@ -11,7 +11,7 @@ import sys
 OLDEST = (3, 9)
 NEWEST = {"cpu": (3, 13), "gpu": (3, 12)}  # what Paddle publishes wheels for
 # Installed, plus the downloads while they last.
-NEED_MB = {"cpu": 2000, "gpu": 6000, "torch": 1200, "site": 300}
+NEED_MB = {"cpu": 2000, "gpu": 6000, "torch": 1200, "site": 300, "slides": 50}
 
 NO_ROOM = r"No space left on device|Errno 28\b|Disk quota exceeded|Errno 122\b"
 NO_ACCESS = r"Read-only file system|Permission denied|Errno 13\b|Errno 30\b"
