@@ -749,6 +749,14 @@ def test_tag_that_is_not_permitted(tag):
     assert any(repr(tag) in s for s in sentences("x", metadata={"tags": [tag]}))
 
 
+def test_slideshow_says_where_a_cell_goes_and_nothing_else():
+    for kind in "slide", "subslide", "fragment", "skip", "notes":
+        assert sentences("x", metadata={"slideshow": {"slide_type": kind}}) == []
+    for wrong in {"slide_type": "slides"}, {"slide_type": "skip", "x": 1}, {}:
+        found = sentences("x", metadata={"slideshow": wrong})
+        assert len(found) == 1 and f"subslide), found {wrong}" in found[0]
+
+
 def test_ignore_tag_needs_a_reason_and_a_code_cell():
     tags = {"tags": ["nbval-ignore-output"]}
     assert any("does not say why" in s for s in sentences("x", metadata=tags))

@@ -27,7 +27,11 @@ METADATA = {
     "scrolled",
     "editable",
     "deletable",
+    "slideshow",
 }
+
+# What `make slides` knows; without it, a cell goes on the slide of the one before it.
+SLIDE_TYPES = {"slide", "subslide", "fragment", "skip", "notes"}
 
 # A view of a widget names a model in a kernel that is gone: nothing can show it.
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -143,6 +147,12 @@ def _metadata(cell):
         yield "its metadata must not hold {!r} (allowed: {})".format(
             key,
             ", ".join(sorted(METADATA)),
+        )
+    slideshow = cell.metadata.get("slideshow", {"slide_type": "skip"})
+    if set(slideshow) != {"slide_type"} or slideshow["slide_type"] not in SLIDE_TYPES:
+        yield "its slideshow must be a slide_type (allowed: {}), found {!r}".format(
+            ", ".join(sorted(SLIDE_TYPES)),
+            slideshow,
         )
 
 
