@@ -35,7 +35,8 @@ endif
 
 NEED_PYTHON = command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
 
-.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab doctor student site lock clean
+.PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab
+.PHONY: student site slides reveal pdf doctor lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -50,7 +51,7 @@ run: setup  ## execute all notebooks (NB=notebooks/en: in English); results go t
 notebooks: setup  ## execute them in place, in both languages: outputs are stored
 	@$(VENV_PYTHON) tools/run_notebooks.py in-place $(NB)
 
-test: setup torch  ## run the tests, and compare all notebooks with their stored outputs
+test: setup torch reveal  ## run the tests, and compare all notebooks with their stored outputs
 	@$(VENV_PYTHON) -m pytest $(PARALLEL)
 
 test-notebooks: setup  ## only the notebooks; NB=notebooks/x.ipynb for one
@@ -61,6 +62,15 @@ test-matrix:  ## the same on all versions, an hour; CORNERS=1 for oldest and new
 
 torch: setup  ## the CPU build of PyTorch into .venv, to compare with
 	@$(VENV_PYTHON) tools/install_torch.py $(if $(filter torch,$(MAKECMDGOALS)),,--optional)
+
+slides: setup reveal  ## slides of all notebooks (or NB=...), in build/slides/
+	@$(VENV_PYTHON) tools/slides.py $(NB)
+
+reveal: setup
+	@$(VENV_PYTHON) tools/install_reveal.py $(if $(filter slides reveal,$(MAKECMDGOALS)),,--optional)
+
+pdf: setup  ## all notebooks as one PDF, build/attention.pdf (needs Chromium)
+	@$(VENV_PYTHON) tools/book_pdf.py
 
 bench: setup  ## how fast it all is, 5 minutes; results go to benchmarks/
 	@$(VENV_PYTHON) -m benchmarks

@@ -12,11 +12,7 @@ from importlib.resources import files
 from jinja2 import DictLoader
 from nbconvert.exporters import HTMLExporter
 
-PAGE = r"""
-{%- extends "lab/index.html.j2" -%}
-{%- block html_head_js -%}{%- endblock -%}
-{%- block html_head_js_mermaidjs -%}{%- endblock -%}
-{%- block html_head_js_mathjax -%}
+MATHJAX = r"""
 <script>
 MathJax = {
   tex: {
@@ -27,12 +23,20 @@ MathJax = {
 };
 </script>
 <script>{{ resources.mathjax }}</script>
+"""
+
+PAGE = f"""
+{{%- extends "lab/index.html.j2" -%}}
+{{%- block html_head_js -%}}{{%- endblock -%}}
+{{%- block html_head_js_mermaidjs -%}}{{%- endblock -%}}
+{{%- block html_head_js_mathjax -%}}
+{MATHJAX}
 <style>
 /* No scroll bar beside a text with formulas; one that is too wide gets its own. */
-.jp-RenderedMarkdown { overflow: visible; }
-mjx-container[display="true"] { overflow-x: auto; overflow-y: hidden; }
+.jp-RenderedMarkdown {{ overflow: visible; }}
+mjx-container[display="true"] {{ overflow-x: auto; overflow-y: hidden; }}
 </style>
-{%- endblock -%}
+{{%- endblock -%}}
 """
 
 
@@ -57,20 +61,25 @@ def title_of(notebook, default):
     return default
 
 
-def html_page(notebook, path):
-    """The page's text; `path` is where the notebook is, for pictures in its text.
+def export(notebook, path, template, kind=HTMLExporter, **options):
+    """What the template makes of a notebook, whose pictures are put into the text.
 
-    The folder also says which language it is in.
+    `path` is where the notebook is, for pictures in its text; its folder says which
+    language it is in. `options` are for the template, as `resources`.
     """
     language = "en" if path.parent.name == "en" else "zh"
-    exporter = HTMLExporter(
+    exporter = kind(
         template_file="page.html.j2",
-        extra_loaders=[DictLoader({"page.html.j2": PAGE})],
+        extra_loaders=[DictLoader({"page.html.j2": template})],
         embed_images=True,
         language_code=language,
     )
     exporter.log.setLevel(logging.ERROR)  # it warns of every figure without alt text
     metadata = {"name": title_of(notebook, path.stem), "path": str(path.parent)}
-    resources = {"metadata": metadata, "mathjax": mathjax()}
+    resources = {"metadata": metadata, "mathjax": mathjax(), **options}
     page = exporter.from_notebook_node(notebook, resources=resources)[0]
     return page.replace(NO_ALT, f'alt="{FIGURE[language]}"')
+
+
+def html_page(notebook, path):
+    return export(notebook, path, PAGE)

@@ -1,0 +1,309 @@
+"""`make slides`: what is on the slides, that each fits, and that they need no network."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+import chromium
+import run_notebooks
+import slides
+from problems import Problem
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
+    "AABJRU5ErkJggg=="
+)
+
+needs_reveal = pytest.mark.skipif(
+    not slides.reveal_is_there(), reason="reveal.js is not installed (make reveal)"
+)
+needs_chromium = pytest.mark.skipif(
+    chromium.find() is None, reason="there is no Chromium to look at slides with"
+)
+
+
+def text(source, kind=None):
+    return placed(new_markdown_cell(source), kind)
+
+
+def code(source, kind=None, outputs=()):
+    return placed(new_code_cell(source, outputs=list(outputs)), kind)
+
+
+def placed(cell, kind):
+    if kind:
+        cell.metadata["slideshow"] = {"slide_type": kind}
+    return cell
+
+
+def figure(width, height):
+    return new_output(
+        "display_data",
+        data={"image/png": PIXEL, "text/plain": "<Figure>"},
+        metadata={"image/png": {"width": width, "height": height}},
+    )
+
+
+def deck(*cells):
+    return slides.deck(new_notebook(cells=list(cells)), Path("notebooks/10-0.ipynb"))
+
+
+def on_slides(page):
+    """The slides' contents, as text: everything between the tags of a deck."""
+    body = page.partition('<div class="slides">')[2].partition("<script>")[0]
+    body = re.sub(r"In.\[.*?\]:|¶|<(?!section)[^>]+>|\s", "", body)
+    return [part for part in body.split("<section>") if part]
+
+
+def kinds(path):
+    return [
+        (cell, cell.metadata.get("slideshow", {}).get("slide_type"))
+        for cell in nbformat.read(path, as_version=4).cells
+    ]
+
+
+# What the notebooks choose
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_deck_goes_from_the_title_to_the_summary(path):
+    shown, kind_of, skipped = [], {}, []
+    for cell, kind in kinds(path):
+        (skipped if kind == "skip" else shown).append(cell)
+        kind_of[cell.id] = kind
+    assert shown[0].id == "title" and kind_of["title"] == "slide"
+    assert shown[-1].id == "summary" and kind_of["summary"] == "slide"
+    for cell in shown:
+        assert not cell.id.startswith(("exercise", "references", "imports")), cell.id
+        assert "### BEGIN SOLUTION" not in cell.source, cell.id
+        assert "solution" not in cell.metadata.get("tags", []), cell.id
+    headings = {c.id for c in skipped if c.source.startswith("## ")}
+    assert headings <= {"exercises", "references", "table", "explore-text"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_all_figures_of_the_text_are_shown(path):
+    """But for those of exercises, the two that only JupyterLab makes alive, a repeated one."""
+    left_out = [
+        cell.id
+        for cell, kind in kinds(path)
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {}) and kind in ("skip", "notes")
+    ]
+    known = {"explore-heads", "explore-clocks", "heatmap-torch", "heatmap-paddle"}
+    assert [
+        x for x in left_out if not x.startswith("exercise") and x not in known
+    ] == []
+
+
+# What becomes of cells
+
+
+@needs_reveal
+def test_each_kind_of_cell_goes_where_it_should():
+    page = deck(
+        text("imports", "skip"),
+        text("# one", "slide"),
+        code("print('two')"),
+        text("three", "fragment"),
+        text("four", "subslide"),
+        text("five", "notes"),
+        text("six", "skip"),
+        text("seven", "slide"),
+    )
+    assert on_slides(page) == ["oneprint('two')three", "fourfive", "seven"]
+    fragment = page.index('<div class="fragment"')
+    assert page.index("two") < fragment < page.index("three") < page.index("four")
+    assert page.index('<aside class="notes">') < page.index("five")
+    assert "imports" not in on_slides(page)[0]
+
+
+@needs_reveal
+def test_a_figure_with_much_code_has_a_slide_of_its_own():
+    long = "\n".join(f"a = {i}" for i in range(12))
+    page = deck(
+        text("# title", "slide"),
+        code(long, "subslide", [figure(400, 300)]),
+        text("sentence", "fragment"),
+        code("draw()", "subslide", [figure(400, 300)]),
+    )
+    first, code_only, figure_only, both = on_slides(page)
+    assert "a=11" in code_only and "sentence" not in code_only
+    assert figure_only == "sentence" and both == "draw()"
+    assert page.count("calc(400 * var(--pixel))") == 2
+
+
+@needs_reveal
+def test_a_link_to_another_notebook_leads_to_its_slides():
+    page = deck(text("# a\n\n[b](10-2-b.ipynb), [c](https://x.org/d.ipynb)", "slide"))
+    assert 'href="10-2-b.html"' in page and 'href="https://x.org/d.ipynb"' in page
+
+
+@needs_reveal
+def test_a_notebook_without_slides_is_refused():
+    with pytest.raises(run_notebooks.Failure, match="no cell that begins a slide"):
+        deck(text("# a"), text("b", "subslide"))
+
+
+@needs_reveal
+def test_pages_hold_all_they_need():
+    page = deck(text("# a $x$", "slide"), code("f()", "subslide", [figure(9, 9)]))
+    page = re.sub("<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"'](?!data:)", page)
+    assert "@import" not in page and not re.search(r"url\(['\"]?(?!data:|#)[^)]", page)
+
+
+# In Chromium
+
+
+def misfits(*cells):
+    return slides.misfits(deck(*cells))
+
+
+@needs_reveal
+@needs_chromium
+def test_what_does_not_fit_is_named():
+    found = misfits(
+        text("# title\n\n$x^2$", "slide"),
+        text("\n\n".join(["too long"] * 60), "slide"),
+        code("x = '" + "a" * 200 + "'", "slide"),
+        text(r"$$\frac{1}$$", "slide"),
+        text("an open $x", "slide"),
+        code("draw()", "slide", [figure(3000, 200)]),
+        text("", "slide"),
+        text(r"$\nosuchmacro{x}$", "slide"),
+    )
+    for number, what in [
+        (2, "is too tall"),
+        (3, "is too wide"),
+        (4, "has a formula with an error"),
+        (8, "has a formula with an error"),
+        (5, "has a formula that is not set"),
+        (6, "is too wide"),
+        (7, "is empty"),
+    ]:
+        assert any(re.match(rf"slide {number} .*{what}$", x) for x in found), found
+    assert not any(x.startswith("slide 1 ") for x in found), found
+
+
+@needs_reveal
+@needs_chromium
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_slides_fit_and_nothing_is_fetched(path):
+    """At 1280 x 720, with the network off: no request that fails, no error."""
+    page = slides.deck(nbformat.read(path, as_version=4), path)
+    assert slides.misfits(page) == []
+    requests, said = watched(page)
+    assert requests == [] and said == []
+
+
+def watched(page):
+    """(addresses asked for besides the page, what its scripts said on the console)."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, log = Path(folder, "deck.html"), Path(folder, "log.json")
+        file.write_text(page, encoding="utf-8")
+        options = [f"--log-net-log={log}", "--enable-logging=stderr", "--dump-dom"]
+        dom, errors = chromium.run(file, *options)
+        assert re.search(r'class="reveal\b[^"]* ready\b', dom), (
+            "reveal.js did not begin"
+        )
+        events = log.read_text(encoding="utf-8")
+    # What the browser asks for itself has "not an origin".
+    asked = r'"initiator":"(?!not an origin)[^"]*".*"url":"([^"]+)"'
+    requests = [url for url in re.findall(asked, events) if not url.startswith("data:")]
+    said = [line for line in errors.splitlines() if ":CONSOLE:" in line]
+    return requests, said
+
+
+@needs_reveal
+@needs_chromium
+def test_a_request_and_an_error_would_be_seen():
+    page = deck(text("# title", "slide"))
+    bad = '<img src="https://example.org/a.png"><script>nosuch()</script></body>'
+    requests, said = watched(page.replace("</body>", bad))
+    assert requests == ["https://example.org/a.png"]
+    assert len(said) >= 1 and "nosuch is not defined" in "".join(said)
+
+
+# make slides
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "notebooks").mkdir()
+    for module in slides, run_notebooks:
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def save(folder, name, *cells):
+    nbformat.write(new_notebook(cells=list(cells)), folder / "notebooks" / name)
+
+
+@needs_reveal
+def test_each_notebook_gets_a_file(folder, monkeypatch, capsys):
+    save(folder, "a.ipynb", text("# 甲", "slide"))
+    save(folder, "b.ipynb", text("# 乙", "slide"))
+    monkeypatch.setattr(slides.chromium, "find", lambda: None)
+    assert slides.main([]) == 0
+    out = capsys.readouterr().out
+    assert "notebooks/a.ipynb -> build/slides/a.html" in out
+    assert out.endswith(f"fits was not checked. {chromium.MISSING}.\n")
+    assert "<title>乙</title>" in (folder / "build/slides/b.html").read_text("utf-8")
+    assert slides.main(["notebooks/c.ipynb"]) == 2
+
+
+@needs_reveal
+@pytest.mark.parametrize("error", [None, Problem("Chromium failed with: x")])
+def test_a_misfit_is_an_error_and_the_others_are_made(
+    folder, monkeypatch, capsys, error
+):
+    def look(page):
+        if "甲" not in page:
+            return []
+        if error:
+            raise error
+        return ["slide 1 (title) is too tall"]
+
+    save(folder, "a.ipynb", text("# 甲", "slide"))
+    save(folder, "b.ipynb", text("# 乙", "slide"))
+    monkeypatch.setattr(slides.chromium, "find", lambda: "chromium")
+    monkeypatch.setattr(slides, "misfits", look)
+    assert slides.main([]) == 1
+    output = capsys.readouterr()
+    assert (str(error) if error else "a.ipynb, as slides:\nslide 1 (t") in output.err
+    assert "b.ipynb -> " in output.out and (folder / "build/slides/b.html").exists()
+
+
+def test_without_reveal_a_sentence_says_what_to_do(folder, monkeypatch, capsys):
+    save(folder, "a.ipynb", text("# 甲", "slide"))
+    monkeypatch.setattr(slides, "PACKAGE", "no_such_package")
+    slides.reveal_files.cache_clear()
+    assert slides.main([]) == 1
+    assert "slides: reveal.js is not installed: make reveal" in capsys.readouterr().err
+    slides.reveal_files.cache_clear()
+
+
+def test_a_browser_that_does_not_run_is_a_sentence(tmp_path, monkeypatch):
+    page = tmp_path / "a.html"
+    page.write_text("")
+    for script, words in [
+        ("echo no display >&2; exit 3", "Chromium failed with: no display"),
+        ("exec sleep 60", "was not done with .*a.html after 1 seconds"),
+    ]:
+        program = tmp_path / "browser"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(chromium, "find", lambda: tmp_path / "browser")
+        with pytest.raises(Problem, match=words):
+            chromium.run(page, seconds=1)
+    monkeypatch.setattr(chromium, "find", lambda: None)
+    with pytest.raises(Problem, match="no Chromium or Chrome here.*apt install"):
+        chromium.run(page)
