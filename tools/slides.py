@@ -12,6 +12,7 @@ import json
 import re
 import sys
 import tempfile
+from html import unescape
 from pathlib import Path
 
 import nbformat
@@ -127,18 +128,21 @@ def deck(notebook, path):
     return re.sub(r'(<a href="[^":/]+)\.ipynb\b', r"\1.html", page)
 
 
-def misfits(page):
-    """Sentences on what is wrong with a deck, seen in a page of 1280 x 720."""
+def look(page, *options):
+    """Show a deck on a page of 1280 x 720, slide after slide.
+
+    Returns sentences on what is wrong, and what Chromium said meanwhile.
+    """
     script = (HERE / "slides_check.js").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "deck.html")
         text = page.replace("</body>", f"<script>{script}</script></body>")
         copy.write_text(text, encoding="utf-8")
-        dom, _ = chromium.run(copy, "--window-size=1280,720", "--dump-dom")
+        dom, errors = chromium.run(copy, *options, "--dump-dom")
     found = re.search(r'<pre id="misfits">(.*?)</pre>', dom, re.DOTALL)
     if not found:
         raise Problem("Chromium did not show the slides to their end.")
-    return json.loads(found.group(1))
+    return json.loads(unescape(found.group(1))), errors
 
 
 def make(path, check):
@@ -147,7 +151,7 @@ def make(path, check):
     target = ROOT / "build" / "slides" / (path.stem + ".html")
     write(target, page)
     if check:
-        wrong = misfits(page)
+        wrong, _ = look(page)
         if wrong:
             raise Failure("\n".join([f"{shown(path)}, as slides:", *wrong]))
     print(f"{shown(path)} -> {shown(target)}")

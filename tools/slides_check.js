@@ -36,6 +36,6 @@ Reveal.on("ready", () => {
   });
   const result = document.createElement("pre");
   result.id = "misfits";
-  result.textContent = JSON.stringify(found).replaceAll("<", "\\u003c");
+  result.textContent = JSON.stringify(found);
   document.body.append(result);
 });
