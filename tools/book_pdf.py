@@ -83,6 +83,10 @@ def book_page(paths):
         if text not in IN_ALL
     ]
     page = page.replace(CONTENTS, CONTENTS.replace("></", f">{''.join(lines)}</"))
+    # A second copy of each formula, for screen readers, would double the work.
+    page = page.replace(
+        "enableMenu: false", "enableMenu: false, enableAssistiveMml: false"
+    )
     page = re.sub("<title>.*?</title>", f"<title>{escape(TITLE)}</title>", page)
     starts = [name for level, name, _ in headings if level == 1]
     for path, start in zip(paths, starts):
@@ -101,7 +105,7 @@ def print_to(target, page):
             "--generate-pdf-document-outline",
         )
         if not result.exists():
-            raise Problem("Chromium printed nothing.")
+            raise Problem("Chromium printed nothing. Is the machine busy? Try again.")
         write(target, result.read_bytes())
 
 
