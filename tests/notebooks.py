@@ -39,6 +39,7 @@ class Notebook:
     def references(self):
         """The numbers that are cited, and those in the list at the end."""
         text, end = re.split(r"^## (?:参考文献|References)$", self.prose, flags=re.M)
+        text = re.sub(r"`[^`]*`", "", text)  # a list in code, such as [100, 24]
         cited = set()
         for group in re.findall(r"(?<![\]\w])\[([\d, –]+)\](?!\()", text):
             for part in group.split(", "):

@@ -17,18 +17,8 @@ from PIL import Image
 from tests import editions
 from tests.notebooks import FOLDER, Notebook
 
-# Notebooks whose English text is still to come. The list can only shrink: a notebook that
-# is in both places, or in neither, is an error.
-NOT_TRANSLATED = {
-    "10-6-self-attention-and-positional-encoding.ipynb",
-    "10-6b-attention-cost.ipynb",
-    "10-6c-cost-and-paths.ipynb",
-    "10-6d-positions.ipynb",
-    "10-6e-pytorch-beside-paddle.ipynb",
-    "10-6f-look-inside.ipynb",
-}
-TRANSLATED = sorted(path.name for path in (FOLDER / "en").glob("*.ipynb"))
-each_notebook = pytest.mark.parametrize("name", TRANSLATED)
+NAMES = sorted(path.name for path in FOLDER.glob("*.ipynb"))
+each_notebook = pytest.mark.parametrize("name", NAMES)
 
 
 @functools.cache
@@ -48,10 +38,8 @@ def differences(compare, pairs):
     return [sentence for pair in pairs for sentence in compare(*pair)]
 
 
-def test_every_notebook_is_translated_or_in_the_list():
-    originals = {path.name for path in FOLDER.glob("*.ipynb")}
-    assert originals - set(TRANSLATED) == NOT_TRANSLATED
-    assert set(TRANSLATED) <= originals
+def test_every_notebook_is_translated():
+    assert sorted(path.name for path in (FOLDER / "en").glob("*.ipynb")) == NAMES
 
 
 @each_notebook
@@ -86,8 +74,7 @@ def test_it_is_in_english(name):
 def test_its_links_lead_to_english_notebooks(name):
     for target in re.findall(editions.LINK, Notebook(f"en/{name}").prose):
         if not target.startswith("https://"):
-            there = (FOLDER / "en" / target).is_file()
-            assert there or target in NOT_TRANSLATED, target
+            assert (FOLDER / "en" / target).is_file(), target
 
 
 @each_notebook
