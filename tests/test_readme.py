@@ -20,6 +20,7 @@ IN_VENV = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
 # not return, take minutes, download, or write into notebooks/ or benchmarks/. Their
 # recipes are expanded instead.
 EXPAND_ONLY = {"bench", "test", "test-notebooks", "torch", "lab", "notebooks"}
+EXPAND_ONLY |= {"site", "slides", "pdf"}  # which have tests of their own
 
 
 def commands(name):
