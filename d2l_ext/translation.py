@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
+from io import BytesIO, TextIOWrapper
+from pkgutil import get_data
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,8 +80,8 @@ def load_data_nmt(
 def _numbers(num_examples: int) -> tuple[list[Pair], list[Pair]]:
     parts = []
     for part in "train", "held_out":
-        file = resources.files("d2l_ext") / "data" / f"english-french.{part}.tsv"
-        parts.append(_pairs(file.read_text(encoding="utf-8")))
+        file = _data(f"english-french.{part}.tsv")
+        parts.append(_pairs(TextIOWrapper(file, encoding="utf-8").read()))
     train, held_out = parts
     _check_enough(num_examples, len(train))
     return train[:num_examples], held_out[: max(1, num_examples // 2)]
@@ -142,8 +143,7 @@ def trained_transformer(data: TranslationData) -> Any:
     """
     if not isinstance(data, TranslationData):
         raise TypeError(f"data must be from load_data_nmt, got {_check.received(data)}")
-    file = resources.files("d2l_ext") / "data" / "transformer-10-7.npz"
-    with file.open("rb") as opened, np.load(opened) as arrays:
+    with np.load(_data("transformer-10-7.npz")) as arrays:
         stored = dict(arrays)
     for name in "src_vocab", "tgt_vocab":
         found, expected = getattr(data, name).idx_to_token, stored.pop(name).tolist()
@@ -160,6 +160,11 @@ def trained_transformer(data: TranslationData) -> Any:
         parameter.set_value(stored[name].astype(paddle.get_default_dtype()))
     net.eval()
     return net
+
+
+def _data(name: str) -> BytesIO:
+    """Open a file of the package, which may be imported from a wheel as it is."""
+    return BytesIO(get_data("d2l_ext", f"data/{name}") or b"")
 
 
 def _pairs(text: str) -> list[Pair]:

@@ -1,0 +1,225 @@
+"""What the first cell of a notebook of the bundle calls: see to the environment.
+
+It lies in the bundle's folder packages/, beside d2l and the wheel of d2l_ext. Both are
+used from there and never installed: a wheel of pure Python can be imported as it is. So
+nothing is written, and whatever the platform has installed stays as it is. Only a
+package that is missing altogether is installed, with pip, and with all versions that
+are there held fast.
+
+An older Python than d2l_ext needs has to be able to read this: it says so.
+"""
+
+import importlib
+import importlib.util
+import os
+import re
+import site
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+PACKAGES = Path(__file__).absolute().parent
+OURS = "d2l", "d2l_ext"
+
+# What is imported, and what pip calls it. Without bounds: what fits the versions that
+# are there is for pip to find.
+NEEDED = {
+    "numpy": "numpy",
+    "matplotlib": "matplotlib",
+    "matplotlib_inline": "matplotlib-inline",
+    "pandas": "pandas",
+    "requests": "requests",
+    "IPython": "ipython",
+}
+# Paddle imports setuptools, and says so only for some versions of Python.
+PADDLE = ["paddlepaddle>=2.6.2,<3.4", "setuptools>=77"]
+OLDEST = (3, 9)  # what d2l_ext needs
+OLDEST_PADDLE = [2, 6, 2]
+NEWEST = {"Python": "3.13", "Paddle": "3.3"}
+NAMES = {"torch": "PyTorch"}
+
+ZH = {
+    "and": "、",
+    "ready": "准备好了：{where}，Python {python}，Paddle {paddle}（{device}），"
+    "NumPy {numpy}，matplotlib {matplotlib}；d2l {d2l}和d2l_ext {d2l_ext}取自{folder}；"
+    "{installed}。",
+    "machine": "本机",
+    "no gpu": "CPU，飞桨是GPU版，但没有找到可用的GPU",
+    "nothing": "没有安装任何包",
+    "installed": "安装了{names}",
+    "installing": "缺少{names}，正在用pip安装；网慢时要等几分钟。",
+    "failed": "缺少{names}，pip没有装上：{why}。没有网络时装不了；请联网后重新运行"
+    "这个单元格，或者用平台自己的办法装上{names}，再重启内核。",
+    "broken": "导入飞桨时出错：{why}。请先按平台的说明，让import paddle能够运行，"
+    "再重启内核。",
+    "loaded": "内核里已经导入了别处的{name}（{where}）。请重启内核，"
+    "然后从这个单元格开始运行。",
+    "old python": "这里是Python {python}，d2l_ext要用Python {oldest}或更新的。"
+    "请在平台上换一个较新的环境。",
+    "old paddle": "注意：飞桨{paddle}太旧，2.6.2是试过的最旧的版本；"
+    "在2.5.2上，多数notebook有单元格出错或结果不对。",
+    "new": "注意：{name} {version}比试过的新，试过的最新是{newest}。",
+    "optional": "注意：这个notebook还要用{names}，这里没有；不装也可以阅读保存的输出。",
+}
+EN = {
+    "and": ", ",
+    "ready": "Ready: {where}, Python {python}, Paddle {paddle} ({device}), "
+    "NumPy {numpy}, matplotlib {matplotlib}; d2l {d2l} and d2l_ext {d2l_ext} from "
+    "{folder}; {installed}.",
+    "machine": "this machine",
+    "no gpu": "CPU; this Paddle is for a GPU, but found none that it can use",
+    "nothing": "nothing was installed",
+    "installed": "installed {names}",
+    "installing": "{names} missing: installing with pip. On a slow network this takes "
+    "some minutes.",
+    "failed": "{names} missing, and pip could not install it: {why}. Without a network "
+    "it cannot: connect and run this cell again, or install {names} in the platform's "
+    "own way, then restart the kernel.",
+    "broken": "Importing Paddle failed: {why}. See the platform's pages to make "
+    "`import paddle` work, then restart the kernel.",
+    "loaded": "The kernel has imported another {name} ({where}). Restart the kernel "
+    "and run this cell first.",
+    "old python": "This is Python {python}, and d2l_ext needs {oldest} or later. "
+    "Choose a newer environment on the platform.",
+    "old paddle": "Note: Paddle {paddle} is too old: 2.6.2 is the oldest that was "
+    "tried, and on 2.5.2 cells of most notebooks fail or give other results.",
+    "new": "Note: {name} {version} is newer than what was tried, up to {newest}.",
+    "optional": "Note: this notebook also needs {names}, which is not here; its stored "
+    "outputs can be read without.",
+}
+TEXTS = {"zh": ZH, "en": EN}
+
+
+class Problem(Exception):
+    """What the student can put right; the text says how."""
+
+
+def start(language, also=()):
+    """Make d2l and d2l_ext importable, and print what there is.
+
+    Args:
+        language: of what is printed, one of TEXTS.
+        also: modules that this one notebook needs besides; only named where missing.
+
+    Raises:
+        Problem: something has to be done first.
+    """
+    say = TEXTS[language]
+    if sys.version_info < OLDEST:
+        python, oldest = dotted(sys.version_info[:3]), dotted(OLDEST)
+        raise Problem(say["old python"].format(python=python, oldest=oldest))
+    use_packages(say)
+    installed = install_missing(say)
+    paddle = import_paddle(say)
+    facts = versions(paddle)
+    if numbers(facts["paddle"]) < OLDEST_PADDLE:
+        print(say["old paddle"].format(**facts))
+    for name, newest in NEWEST.items():
+        version = facts[name.lower()]
+        if numbers(version)[:2] > numbers(newest):
+            print(say["new"].format(name=name, version=version, newest=newest))
+    absent = [NAMES.get(m, m) for m in also if importlib.util.find_spec(m) is None]
+    if absent:
+        print(say["optional"].format(names=say["and"].join(absent)))
+    names = say["and"].join(installed)
+    done = say["installed"].format(names=names) if names else say["nothing"]
+    where, on = platform() or say["machine"], device(paddle, say)
+    facts.update(where=where, device=on, installed=done, folder=PACKAGES)
+    print(say["ready"].format(**facts))
+
+
+def use_packages(say):
+    """Put what came along before whatever is installed under the same names."""
+    paths = [str(PACKAGES), *map(str, sorted(PACKAGES.glob("*.whl")))]
+    for name in OURS:
+        loaded = getattr(sys.modules.get(name), "__file__", None)
+        if loaded and not loaded.startswith(str(PACKAGES)):
+            raise Problem(say["loaded"].format(name=name, where=loaded))
+    sys.path[:] = paths + [path for path in sys.path if path not in paths]
+    importlib.invalidate_caches()
+
+
+def install_missing(say):
+    """Install what is missing altogether, and return its names for pip."""
+    missing = [n for m, n in NEEDED.items() if importlib.util.find_spec(m) is None]
+    if importlib.util.find_spec("paddle") is None:
+        missing += PADDLE
+    if not missing:
+        return []
+    names = say["and"].join(re.split("[<>]", need)[0] for need in missing)
+    print(say["installing"].format(names=names), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        fixed = Path(folder, "fixed.txt")
+        fixed.write_text("\n".join(installed_versions()), encoding="utf-8")
+        pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+        pip += ["--no-input", "--retries", "2", "--timeout", "60"]
+        pip += ["--prefer-binary", "--constraint", str(fixed), *missing]
+        done = subprocess.run(
+            pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+    if done.returncode:
+        why = last_error(done.stdout.decode("utf-8", "replace"))
+        raise Problem(say["failed"].format(names=names, why=why))
+    if site.ENABLE_USER_SITE:  # where pip installs if the platform's folder is locked
+        site.addsitedir(site.getusersitepackages())
+    importlib.invalidate_caches()
+    return names.split(say["and"])
+
+
+def installed_versions():
+    """A line for each installed package that holds it to its version."""
+    for package in metadata.distributions():
+        name, version = package.metadata["Name"], package.version
+        plain = isinstance(name, str) and re.match(r"[\w.-]+$", name)
+        if plain and re.match(r"\d[\w.+!]*$", version or ""):
+            yield f"{name}=={version}"
+
+
+def last_error(output):
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    text = (errors or lines or ["?"])[-1]
+    return re.sub("^ERROR: *", "", text).rstrip(".。")
+
+
+def import_paddle(say):
+    """By way of d2l_ext, which keeps Paddle's noise away and knows what hides it."""
+    try:
+        importlib.import_module("d2l_ext")
+    except Exception as error:  # whatever a broken library raises
+        why = f"{type(error).__name__}: {error}".rstrip(".。")
+        raise Problem(say["broken"].format(why=why)) from error
+    return sys.modules["paddle"]
+
+
+def versions(paddle):
+    found = {name: importlib.import_module(name) for name in (*OURS, *list(NEEDED)[:2])}
+    facts = {name: module.__version__ for name, module in found.items()}
+    python = dotted(sys.version_info[:3])
+    return dict(facts, python=python, paddle=paddle.__version__)
+
+
+def device(paddle, say):
+    name = paddle.device.get_device()
+    if name == "cpu":
+        return say["no gpu"] if paddle.is_compiled_with_cuda() else "CPU"
+    return name.upper()
+
+
+def platform():
+    """The name of a platform that students know, or None."""
+    if os.path.isdir("/home/aistudio"):
+        return "AI Studio"
+    if "KAGGLE_KERNEL_RUN_TYPE" in os.environ:
+        return "Kaggle"
+    return "Colab" if "COLAB_RELEASE_TAG" in os.environ else None
+
+
+def dotted(version):
+    return ".".join(map(str, version))
+
+
+def numbers(version):
+    return [int(part) for part in re.findall(r"\d+", version)[:3]]
