@@ -3,7 +3,8 @@
 It has the notebooks, each with tools/bundle_cell.py as its first cell, and a folder
 packages/ with what they import besides Paddle: the wheel of d2l_ext, made of this tree,
 and those files of the installed d2l that its Paddle edition consists of, without what
-d2l asks for. tools/bundle_start.py, which the cell calls, lies there too.
+d2l asks for. tools/bundle_start.py, which the cell calls, lies there too, and
+tools/bundle_readme.md is the README.
 """
 
 import os
