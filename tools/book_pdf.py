@@ -116,7 +116,7 @@ def main():
             raise Problem(chromium.MISSING + ".")
         if not chinese_font():
             raise Problem(NO_FONT)
-        print_to(target, book_page(find([])))
+        print_to(target, book_page(find([], [ROOT / "notebooks"])))
         print(f"All notebooks -> {shown(target)}")
         return 0
     except KeyboardInterrupt:

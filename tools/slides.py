@@ -164,7 +164,7 @@ def main(arguments=None):
     status = 0
     check = chromium.find() is not None
     try:
-        for path in find(options.notebooks):
+        for path in find(options.notebooks, [ROOT / "notebooks"]):
             try:
                 make(path, check)
             except (Failure, Problem) as failure:
