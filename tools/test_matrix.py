@@ -53,7 +53,7 @@ GRID = [
 # written, which are the same on every row. All other files run, also those to come.
 LEFT_OUT = ["book_pdf", "dependencies", "english", "install_reveal", "install_site"]
 LEFT_OUT += ["install_torch", "matrix", "nbgrader", "readme", "setup_env", "site"]
-LEFT_OUT += ["slides", "student", "style"]
+LEFT_OUT += ["slides", "student", "style", "workflow"]
 
 # The code of notebooks/, with the same outputs: tests/test_english.py compares them. To
 # run it twice on every row would only take twice as long.
