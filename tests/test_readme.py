@@ -1,4 +1,4 @@
-"""The commands and Python blocks of both READMEs do what they say."""
+"""The commands and Python blocks of the READMEs and of CONTRIBUTING do what they say."""
 
 import os
 import re
@@ -13,6 +13,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["README.md", "README_cn.md"]
+ALL = [*NAMES, "CONTRIBUTING.md"]
 FLAVOUR = "gpu" if list(distributions(name="paddlepaddle-gpu")) else "cpu"
 IN_VENV = Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
 
@@ -33,7 +34,7 @@ def commands(name):
                 yield tuple(words)
 
 
-COMMANDS = sorted({c for name in NAMES for c in commands(name)})
+COMMANDS = sorted({c for name in ALL for c in commands(name)})
 
 
 def run(*command):
@@ -57,15 +58,24 @@ def test_both_readmes_have_the_same_commands_and_outputs():
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_command(command):
-    check = {"make": check_make, "pip": check_pip, "conda": check_conda}[command[0]]
-    check(*command[1:])
+    program, *rest = command
+    check = {
+        "make": check_make,
+        "pip": check_pip,
+        "conda": check_conda,
+        "python": check_python,
+        "nbdiff": check_nbdiff,
+        "nbdiff-web": check_nbdiff_web,
+    }[program.replace(".venv/bin/", "")]
+    check(*rest)
 
 
 def check_make(target="", *rest):
     if target in EXPAND_ONLY:
         assert ".venv/bin/python" in run("make", "-n", target, *rest)
         for word in rest:
-            assert (ROOT / word.partition("=")[2]).is_file()
+            for notebook in word.partition("=")[2].split():
+                assert (ROOT / notebook).is_file()
     elif target == "":
         assert "make test" in run("make")
     elif IN_VENV and target == "run":
@@ -94,6 +104,38 @@ def check_pip(install, *rest):
     assert "d2l==0.17.6" in output and "Would install d2l-ext" in output
 
 
+def check_python(script, *rest):
+    """What contributors run takes minutes, or writes: all that it names is there."""
+    if (script, *rest[:2]) == ("-m", "pip", "install"):
+        needs_installed(word for word in rest[2:] if not word.startswith("-"))
+        output = run(sys.executable, script, *rest, "--dry-run", "--no-index")
+        assert "Would install" not in output
+    elif script == "-m":
+        needs_installed(rest[:1])
+        run(sys.executable, "-m", rest[0], "--version")
+    else:
+        assert all((ROOT / path).is_file() for path in (script, *rest))
+
+
+def needs_installed(names):
+    missing = [name for name in names if not list(distributions(name=name))]
+    if missing:
+        pytest.skip(f"not installed: pip install {' '.join(missing)}")
+
+
+def check_nbdiff(*rest):
+    needs_installed(["nbdime"])
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no clone, so there is nothing to compare with")
+    run(str(Path(sys.executable).with_name("nbdiff")), *rest)
+
+
+def check_nbdiff_web(*rest):
+    """It takes the arguments of the other, but does not end."""
+    check_nbdiff(*rest)
+    run(str(Path(sys.executable).with_name("nbdiff-web")), "--version")
+
+
 def check_conda(action, *rest):
     environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
     if action == "activate":
@@ -111,9 +153,17 @@ def test_python_blocks_print_what_stands_below_them(name):
         assert run(sys.executable, "-c", code) == expected
 
 
-@pytest.mark.parametrize("name", [*NAMES, "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", ALL)
 def test_links_lead_somewhere(name):
     text = (ROOT / name).read_text("utf-8")
     for target in re.findall(r"\]\(([^)]+)\)", text):
         if not target.startswith("http"):
             assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_targets_that_the_text_names_are_there(name):
+    targets = re.findall(r"`make ([a-z-]+)", (ROOT / name).read_text("utf-8"))
+    assert targets
+    for target in sorted(set(targets)):
+        assert run("make", "-n", target)
