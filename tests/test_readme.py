@@ -127,6 +127,7 @@ def check_nbdiff(*rest):
     needs_installed(["nbdime"])
     if not (ROOT / ".git").exists():
         pytest.skip("this is no clone, so there is nothing to compare with")
+    assert (ROOT / rest[-1]).exists()
     run(str(Path(sys.executable).with_name("nbdiff")), *rest)
 
 
