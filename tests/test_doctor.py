@@ -741,7 +741,9 @@ def test_make_doctor_without_an_environment(checkout, state):
         write(venv_folder, "")
     status, text = make_doctor(checkout)
     assert status == 2 and names(text) == ["no-venv"] and "-> make setup\n" in text
-    assert text.endswith("Findings that stop a notebook: 1 of 1.\n")
+    # What stands behind it depends on whether make has made the Python of this test.
+    last = text.splitlines()[-1]
+    assert last.startswith("Findings that stop a notebook: 1 of 1.")
 
 
 def test_make_doctor_in_an_environment_whose_packages_are_gone(checkout):

@@ -166,7 +166,7 @@ def test_run_a_folder(two_languages, capsys):
     build = two_languages / "build"
     assert outputs(build / "en" / "a.ipynb") == ["en\n", "data"]
     assert outputs(build / "en" / "b.ipynb") == ["6\n42\n"]
-    assert [file.name for file in build.iterdir()] == ["en"]
+    assert sorted(file.name for file in build.iterdir()) == ["en", "runs.json"]
     page = (build / "en" / "a.html").read_text(encoding="utf-8")
     assert '<html lang="en">' in page and 'alt="figure"' in page
     assert not re.search("[\u4e00-\u9fff]", page.replace(html_page.mathjax(), ""))
