@@ -109,7 +109,8 @@ def check_links(site):
 
 
 def test_all_links_lead_somewhere_and_nothing_is_loaded_from_elsewhere(site):
-    assert len(pages(site)) == len(NOTEBOOKS) + 3  # home, status, search
+    # In each language, and home, status, search.
+    assert len(pages(site)) == 2 * (len(NOTEBOOKS) + 3)
     check_links(site)
 
 
@@ -131,7 +132,7 @@ def test_styles_load_only_what_is_there(site):
 def test_each_page_has_its_language_title_and_described_pictures(site):
     titles = set()
     for path in pages(site):
-        assert page(path).lang == "zh-CN"
+        assert page(path).lang == ("en" if path.parent.name == "en" else "zh-CN")
         titles.add(page(path).title.strip())
         for alt in page(path).pictures:
             assert alt and not alt.startswith("_images"), path.name
