@@ -348,7 +348,8 @@ def run(path, original, edition):
                 cell.source = answers[cell.id].source
             if cell.cell_type == "code" and cell.id.startswith("exercise-"):
                 client.execute_cell(cell, index)
-                printed[cell.id] = [o.get("text") for o in cell.outputs]
+                # Joined: where a kernel cuts what is printed is a matter of timing.
+                printed[cell.id] = "".join(o.get("text", "") for o in cell.outputs)
     return stopped, message, printed
 
 
@@ -373,7 +374,7 @@ def test_it_stops_at_the_first_stub_and_right_answers_pass(editions, runs, path)
     checks = [c for c in original.cells if re.fullmatch(r"exercise-\d+-check", c.id)]
     assert len(checks) >= 2
     for cell in checks:
-        assert printed[cell.id] == [o.text for o in cell.outputs], cell.id
+        assert printed[cell.id] == "".join(o.text for o in cell.outputs), cell.id
 
 
 @pytest.mark.parametrize("path", ENGLISH, ids=name)
