@@ -49,12 +49,12 @@ def loss_and_slope(w):
     return loss, slope
 
 
-def trained():
+def trained(learning_rate=0.5, num_epochs=5):
     losses, w = [], [1.0]
-    for _ in range(5):
+    for _ in range(num_epochs):
         loss, slope = loss_and_slope(w[-1])
         losses.append(loss)
-        w.append(w[-1] - 0.5 * slope)
+        w.append(w[-1] - learning_rate * slope)
     return losses, w
 
 
@@ -171,6 +171,18 @@ def test_number_of_keys_and_the_best_w():
     printed = NOTEBOOK.printed("exercise-2-loss")
     assert f"损失最小的w是{low:.2f}，损失{loss_and_slope(low)[0]:.3f}" in printed
     assert f"测试误差{error_on_truth(low):.3f}" in printed
+
+
+def test_what_leads_to_the_best_w():
+    assert "学习率减小到0.1，或者再训练一百多个周期，就能到达谷底附近" in NOTEBOOK.prose
+    assert NOTEBOOK.printed("exercise-2-loss").startswith("损失最小的w是4.93")
+    for learning_rate, num_epochs, reached in [
+        (0.1, 5, True),
+        (0.5, 5 + 120, True),
+        (0.5, 5 + 50, False),
+    ]:
+        w = trained(learning_rate, num_epochs)[1][-1]
+        assert (abs(w - 4.93) < 0.5) == reached, (learning_rate, num_epochs, w)
 
 
 def test_widths():

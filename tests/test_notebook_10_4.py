@@ -194,13 +194,19 @@ def test_sentences_that_went_wrong(data):
     lines = NOTEBOOK.printed("errors").splitlines()
     held_out = NOTEBOOK.printed("score").splitlines()[1]
     assert f"完全译对{1 - len(lines) / len(data.held_out):.1%}，" in held_out
-    short = 0
+    short, answers = 0, {}
     for line in lines:
         english, found, wanted = re.fullmatch(
             r"(.*) => (.*)（应为(.*)）", line
         ).groups()
         assert dict(data.held_out)[english] == wanted != found
         short += " " not in english
+        answers[english] = found, wanted
+    # What the text says of single words
+    assert answers["sixty"] == ("soixante et un", "soixante")
+    assert answers["eighty"] == ("quatre vingt et un", "quatre vingts")
+    assert answers["seventeen"] == ("dix", "dix sept")
+    assert "“eighty”把“vingts”写成“vingt”，也没有停下" in NOTEBOOK.prose
     assert f"译错的{len(lines)}句中有{short}句只有一个词" in NOTEBOOK.prose
     alone = sum(" " not in english for english, _ in data.train)
     assert f"在训练集的{len(data.train)}对里只有{alone}对" in NOTEBOOK.prose
