@@ -20,6 +20,12 @@ FIGURE = r"(?:图|[Ff]igure )(10\.\d\w?\.\d+)"
 CITED = r"(?<![\]\w])\[([\d, –]+)\](?!\()"
 LISTED = r"^(\d+)\. "
 LINK = r"\]\(([^)]*)\)"
+# Of two ways to spell a word, the one that the English edition does not use.
+OTHER_SPELLING = re.compile(
+    r"\b(?:color|neighbor|center|gray|behavior|labeled|normalis|optimis|initialis"
+    r"|warm-up|position-wise|feedforward|mini-batch|heatmap)\w*",
+    re.IGNORECASE,
+)
 
 
 def frame(original, edition):
@@ -116,6 +122,13 @@ def language(cell):
         if found:
             part = text[max(found.start() - 20, 0) : found.end() + 20]
             yield f"{cell.id}: there is Chinese in {part!r}"
+
+
+def spelling(cell):
+    """Words that the edition spells in another way; references keep their own."""
+    words = re.sub(r"```.*?```|`[^`\n]+`|\]\([^)]*\)", "", cell.source, flags=re.DOTALL)
+    for found in OTHER_SPELLING.findall(words.partition("## References")[0]):
+        yield f"{cell.id}: {found!r} is spelled in another way elsewhere"
 
 
 def outputs(old, new):

@@ -71,6 +71,13 @@ def test_it_is_in_english(name):
 
 
 @each_notebook
+def test_a_word_is_spelled_in_one_way(name):
+    edition = both(name)[1]
+    texts = [[cell] for cell in edition.cells if cell.cell_type == "markdown"]
+    assert differences(editions.spelling, texts) == []
+
+
+@each_notebook
 def test_its_links_lead_to_english_notebooks(name):
     for target in re.findall(editions.LINK, Notebook(f"en/{name}").prose):
         if not target.startswith("https://"):
@@ -164,6 +171,21 @@ def test_what_a_text_must_keep(part, fault, name):
     assert ENGLISH.count(part) == 1
     found = list(editions.prose(old, text_cell(ENGLISH.replace(part, fault))))
     assert any(sentence.startswith(f"a, {name}: ") for sentence in found)
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("Centre, colours of a neighbour", []),
+        ("Colors, neighboring centers", ["Colors", "neighboring", "centers"]),
+        ("A `heatmap`, [a](heatmap.png)", []),
+        ("the heatmaps", ["heatmaps"]),
+        ("x\n## References\n\n1. A center", []),
+    ],
+)
+def test_spelling(text, found):
+    sentences = list(editions.spelling(text_cell(text)))
+    assert [sentence.split("'")[1] for sentence in sentences] == found
 
 
 @pytest.mark.parametrize(
