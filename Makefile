@@ -69,8 +69,8 @@ slides: setup reveal  ## slides of all notebooks (or NB=...), in build/slides/
 reveal: setup
 	@$(VENV_PYTHON) tools/install_reveal.py $(if $(filter slides reveal,$(MAKECMDGOALS)),,--optional)
 
-pdf: setup  ## all notebooks as one PDF, build/attention.pdf (needs Chromium)
-	@$(VENV_PYTHON) tools/book_pdf.py
+pdf: setup  ## all notebooks (or NB=...) as one PDF in build/ (needs Chromium)
+	@$(VENV_PYTHON) tools/book_pdf.py $(NB)
 
 bench: setup  ## how fast it all is, 5 minutes; results go to benchmarks/
 	@$(VENV_PYTHON) -m benchmarks

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ MISSING = (
     "There is no Chromium or Chrome here; on Debian and Ubuntu: sudo apt install "
     "chromium"
 )
+ENDED = "Abnormal renderer termination"  # what it says when its renderer was killed
 # Alone with its page: no network, nothing that it looks up or fetches by itself.
 ALONE = [
     "--headless",
@@ -36,28 +38,47 @@ def find():
     return next(filter(None, found), None)
 
 
+class Ended(Problem):
+    """What lays out the page was ended, as a system does that is short of memory."""
+
+
 def run(page, *arguments, seconds=300):
     """Open a file, until its scripts are done; returns (stdout, stderr), or a Problem.
 
     Time in the page is not that of the clock: it stands still while the page is busy,
-    so a slow machine is given as much of it as it needs.
+    so a slow machine is given as much of it as it needs. Chromium ended by the system
+    is started a second time, and we say so.
     """
     program = find()
     if program is None:
         raise Problem(MISSING + ".")
-    profile = tempfile.mkdtemp()
-    command = [program, *ALONE, f"--user-data-dir={profile}"]
-    command += ["--virtual-time-budget=60000", *arguments, Path(page).as_uri()]
+    command = [program, *ALONE, "--virtual-time-budget=60000", *arguments]
+    command.append(Path(page).as_uri())
     try:
-        done = subprocess.run(command, capture_output=True, timeout=seconds)
+        return run_once(command, seconds)
+    except Ended as ended:
+        print(f"{ended} Once more.", file=sys.stderr)
+    return run_once(command, seconds)
+
+
+def run_once(command, seconds):
+    profile = tempfile.mkdtemp()
+    try:
+        done = subprocess.run(
+            [*command[:-1], f"--user-data-dir={profile}", command[-1]],
+            capture_output=True,
+            timeout=seconds,
+        )
     except subprocess.TimeoutExpired as error:
-        text = f"Chromium was not done with {page} after {seconds} seconds."
+        text = f"Chromium was not done with {command[-1]} after {seconds} seconds."
         raise Problem(text) from error
     finally:  # what it started may still be writing there
         shutil.rmtree(profile, ignore_errors=True)
     output, errors = (
         part.decode("utf-8", "replace") for part in (done.stdout, done.stderr)
     )
+    if ENDED in errors:  # its exit status is 0 then
+        raise Ended("Chromium was ended before it was done. Is there enough memory?")
     if done.returncode:
         last = (errors.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         raise Problem(f"Chromium failed with: {last}")

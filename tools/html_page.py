@@ -8,18 +8,21 @@ import functools
 import logging
 import re
 from importlib.resources import files
+from pathlib import Path
 
 from jinja2 import DictLoader
 from nbconvert.exporters import HTMLExporter
 
 MATHJAX = r"""
 <script>
+{{ resources.formulas_js }}
 MathJax = {
   tex: {
     inlineMath: [["$", "$"], ["\\(", "\\)"]],
     processEscapes: true
   },
-  options: { enableMenu: false }
+  options: { enableMenu: false },
+  startup: { pageReady: () => MathJax.startup.defaultPageReady().then(keepPunctuation) }
 };
 </script>
 <script>{{ resources.mathjax }}</script>
@@ -52,6 +55,16 @@ def mathjax():
     return path.read_text(encoding="utf-8")
 
 
+def beside(name):
+    """The text of a file that lies with this one."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def language_of(path):
+    """That of a notebook: its folder says it."""
+    return "en" if path.parent.name == "en" else "zh"
+
+
 def title_of(notebook, default):
     """The first heading, as plain text."""
     for cell in notebook.cells:
@@ -67,7 +80,7 @@ def export(notebook, path, template, kind=HTMLExporter, **options):
     `path` is where the notebook is, for pictures in its text; its folder says which
     language it is in. `options` are for the template, as `resources`.
     """
-    language = "en" if path.parent.name == "en" else "zh"
+    language = language_of(path)
     exporter = kind(
         template_file="page.html.j2",
         extra_loaders=[DictLoader({"page.html.j2": template})],
@@ -76,7 +89,8 @@ def export(notebook, path, template, kind=HTMLExporter, **options):
     )
     exporter.log.setLevel(logging.ERROR)  # it warns of every figure without alt text
     metadata = {"name": title_of(notebook, path.stem), "path": str(path.parent)}
-    resources = {"metadata": metadata, "mathjax": mathjax(), **options}
+    scripts = {"mathjax": mathjax(), "formulas_js": beside("formulas.js")}
+    resources = {"metadata": metadata, **scripts, **options}
     page = exporter.from_notebook_node(notebook, resources=resources)[0]
     return page.replace(NO_ALT, f'alt="{FIGURE[language]}"')
 
