@@ -15,6 +15,7 @@ from problems import Problem
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+DECKS = [*NOTEBOOKS, *sorted((ROOT / "notebooks" / "en").glob("*.ipynb"))]
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
     "AABJRU5ErkJggg=="
@@ -146,6 +147,16 @@ def test_a_link_to_another_notebook_leads_to_its_slides():
 
 
 @needs_reveal
+def test_code_has_colours_and_a_page_its_language():
+    page = deck(code("if x: pass", "slide"))
+    assert re.search(r"\.highlight \.k *{[^}]*color", page)
+    assert '<span class="k">if</span>' in page and '<html lang="zh">' in page
+    notebook = new_notebook(cells=[text("# a", "slide")])
+    page = slides.deck(notebook, Path("notebooks/en/10-0.ipynb"))
+    assert '<html lang="en">' in page
+
+
+@needs_reveal
 def test_a_notebook_without_slides_is_refused():
     with pytest.raises(run_notebooks.Failure, match="no cell that begins a slide"):
         deck(text("# a"), text("b", "subslide"))
@@ -171,7 +182,7 @@ def misfits(*cells):
 def test_what_does_not_fit_is_named():
     found = misfits(
         text("# title\n\n$x^2$", "slide"),
-        text("\n\n".join(["too long"] * 60), "slide"),
+        code("too = long\n" * 60, "slide"),
         code("x = '" + "a" * 200 + "'", "slide"),
         text(r"$$\frac{1}$$", "slide"),
         text("an open $x", "slide"),
@@ -194,7 +205,37 @@ def test_what_does_not_fit_is_named():
 
 @needs_reveal
 @needs_chromium
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_would_be_too_small_goes_on_on_another_slide(tmp_path):
+    long = "\n\n".join(f"paragraph {n}. " + "word " * 60 for n in range(12))
+    page = deck(
+        text("# title", "slide"),
+        text("## heading\n\n" + long, "slide"),
+        text("below", "fragment"),
+        text("end", "slide"),
+    )
+    assert slides.look(page)[0] == []
+    path = tmp_path / "deck.html"
+    path.write_text(page, encoding="utf-8")
+    dom, _ = chromium.run(path, "--dump-dom")
+    sections = re.findall(r"<section[^>]*>((?:(?!</?section).)*)</section>", dom, re.S)
+    texts = [re.sub("<[^>]*>", "", part) for part in sections]
+    shown = [re.findall(r"paragraph \d+|heading|below|end", part) for part in texts]
+    assert len(shown) > 4 and sum(shown, []) == [
+        "heading",
+        *(f"paragraph {n}" for n in range(12)),
+        "below",
+        "end",
+    ]
+    assert all(len(parts) > 1 for parts in shown if "heading" in parts)
+    scales = [float(scale) for scale in re.findall(r"--scale: ([\d.]+)", dom)]
+    assert len(scales) == len(sections) and min(scales) >= 0.7
+
+
+@needs_reveal
+@needs_chromium
+@pytest.mark.parametrize(
+    "path", DECKS, ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
 def test_slides_fit_and_nothing_is_fetched(path):
     """At 1280 x 720, with the network off: no request that fails, no error."""
     page = slides.deck(nbformat.read(path, as_version=4), path)
@@ -252,6 +293,11 @@ def test_each_notebook_gets_a_file(folder, monkeypatch, capsys):
     assert out.endswith(f"fits was not checked. {chromium.MISSING}.\n")
     assert "<title>乙</title>" in (folder / "build/slides/b.html").read_text("utf-8")
     assert slides.main(["notebooks/c.ipynb"]) == 2
+    (folder / "notebooks" / "en").mkdir()
+    save(folder, "en/a.ipynb", text("# A", "slide"))
+    assert slides.main(["notebooks/en"]) == 0
+    assert "<title>A</title>" in (folder / "build/slides/en/a.html").read_text("utf-8")
+    assert "<title>甲</title>" in (folder / "build/slides/a.html").read_text("utf-8")
 
 
 @needs_reveal
@@ -298,4 +344,23 @@ def test_a_browser_that_does_not_run_is_a_sentence(tmp_path, monkeypatch):
             chromium.run(page, seconds=1)
     monkeypatch.setattr(chromium, "find", lambda: None)
     with pytest.raises(Problem, match="no Chromium or Chrome here.*apt install"):
+        chromium.run(page)
+
+
+def test_a_browser_that_is_ended_is_started_once_more(tmp_path, monkeypatch, capsys):
+    """As the system does when memory is short; it ends with status 0 all the same."""
+    page, program, been = tmp_path / "a.html", tmp_path / "browser", tmp_path / "been"
+    page.write_text("")
+    ended = "echo ERROR: Abnormal renderer termination. >&2"
+    program.write_text(
+        f"#!/bin/sh\nif test -e {been}; then echo done; else {ended}; fi\n"
+    )
+    program.write_text(f"{program.read_text()}touch {been}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(chromium, "find", lambda: program)
+    assert chromium.run(page) == ("done\n", "")
+    sentence = "Chromium was ended before it was done. Is there enough memory?"
+    assert capsys.readouterr().err == f"{sentence} Once more.\n"
+    program.write_text(f"#!/bin/sh\n{ended}\n")
+    with pytest.raises(Problem, match=re.escape(sentence)):
         chromium.run(page)

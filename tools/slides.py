@@ -19,21 +19,22 @@ import nbformat
 from nbconvert.exporters import SlidesExporter
 
 import chromium
-from html_page import export
+from html_page import beside, export
 from problems import Problem, explain_os_error
-from run_notebooks import ROOT, Failure, find, shown, write
+from run_notebooks import ROOT, Failure, find, place, shown, write
 
 PACKAGE = "sphinx_revealjs"  # its Python code is not used, only reveal.js in it
 TEMPLATE = """
 {%- extends "reveal/base.html.j2" -%}
 {%- block header -%}
 <!DOCTYPE html>
-<html lang="zh">
+<html lang="{{ resources.language_code }}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{ resources.metadata.name | escape }}</title>
 <style>{{ resources.reveal_files["dist/reveal.css"] }}</style>
+{% for css in resources.inlining.css %}<style>{{ css }}</style>{% endfor %}
 {{ resources.include_css("static/index.css") }}
 {{ resources.include_css("static/theme-light.css") }}
 <style>{{ resources.slides_css }}</style>
@@ -49,6 +50,7 @@ TEMPLATE = """
 </div>
 <script>{{ resources.reveal_files["dist/reveal.js"] }}</script>
 <script>{{ resources.reveal_files["plugin/notes/notes.js"] }}</script>
+<script>{{ resources.formulas_js }}</script>
 <script>{{ resources.slides_js }}</script>
 <script>{{ resources.mathjax }}</script>
 </body>
@@ -57,7 +59,6 @@ TEMPLATE = """
 </html>
 {%- endblock -%}
 """
-HERE = Path(__file__).resolve().parent
 
 
 def reveal_is_there():
@@ -115,8 +116,8 @@ def deck(notebook, path):
         TEMPLATE,
         SlidesExporter,
         reveal_files=reveal_files(),
-        slides_css=(HERE / "slides.css").read_text(encoding="utf-8"),
-        slides_js=(HERE / "slides.js").read_text(encoding="utf-8"),
+        slides_css=beside("slides.css"),
+        slides_js=beside("slides.js"),
     )
     # Figures grow and shrink with the text around them.
     page = re.sub(
@@ -133,7 +134,7 @@ def look(page, *options):
 
     Returns sentences on what is wrong, and what Chromium said meanwhile.
     """
-    script = (HERE / "slides_check.js").read_text(encoding="utf-8")
+    script = beside("slides_check.js")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "deck.html")
         text = page.replace("</body>", f"<script>{script}</script></body>")
@@ -148,7 +149,7 @@ def look(page, *options):
 def make(path, check):
     notebook = nbformat.read(path, as_version=4)
     page = deck(notebook, path)
-    target = ROOT / "build" / "slides" / (path.stem + ".html")
+    target = ROOT / "build" / "slides" / place(path).with_suffix(".html")
     write(target, page)
     if check:
         wrong, _ = look(page)
