@@ -5,7 +5,7 @@ const sizes = [];
 for (const scale of [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65])
   for (const pixel of [1.6, 1.4, 1.2, 1, 0.85, 0.7, 0.6]) sizes.push({ scale, pixel });
 // Small text is worse than a small figure.
-const worth = ({ scale, pixel }) => scale ** 3 * pixel;
+const worth = ({ scale, pixel }) => scale ** 2 * pixel;
 sizes.sort((one, other) => worth(other) - worth(one));
 
 function fits(slide) {
