@@ -6,7 +6,7 @@ it cannot be asked, so it is tried once, against the formula, before it is used.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def pooled(
     return output.squeeze(2)
 
 
-@cache
+@lru_cache(maxsize=None)
 def works(device: str, dtype: paddle.dtype) -> bool:
     """Whether output and gradients are right, at sizes that are no round numbers."""
     rng = np.random.default_rng(0)

@@ -7,8 +7,7 @@ Hooks on tensors are called in every pass.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from ._paddle import paddle
 

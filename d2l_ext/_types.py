@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 import numpy.typing as npt
 

@@ -13,7 +13,7 @@ import textwrap
 import warnings
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, List, NamedTuple
 
 from .figures import without_echo
 from .repairs import REPAIRS
@@ -99,7 +99,7 @@ class Row(NamedTuple):
     here: str
 
 
-class Report(list[Row]):
+class Report(List[Row]):
     """A list of rows whose text is a table."""
 
     def __repr__(self) -> str:

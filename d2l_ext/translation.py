@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import BytesIO, TextIOWrapper
 from pkgutil import get_data
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .repairs.translation import MaskedSoftmaxCELoss, bleu
 from .transformer import TransformerDecoder, TransformerEncoder
 
 nn, dist = paddle.nn, paddle.distributed
-Pair = tuple[str, str]
+Pair = Tuple[str, str]
 
 
 class TranslationData(NamedTuple):

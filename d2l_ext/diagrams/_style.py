@@ -6,7 +6,7 @@ fonts, too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Tuple
 
 from .._types import Array
 from ..figures import use_crisp_png
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 INK, PALE, PATH = "#333333", "#c4c4c4", "#d62728"  # lines, background, what to look at
 FILLS = ("#dbe9f6", "#fde3c8", "#dcefdc", "#eeeeee")  # of boxes, by kind
 
-Point = tuple[float, float]
+Point = Tuple[float, float]
 
 
 def new_panels(
