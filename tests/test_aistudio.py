@@ -16,10 +16,12 @@ from importlib import metadata
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 import aistudio
+import bundle_paddle_2_5
 import bundle_start
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +35,7 @@ QUICK = [
     "10-6-self-attention-and-positional-encoding.ipynb",
     "10-6f-look-inside.ipynb",
 ]
+WITH_PYTORCH = "10-6e-pytorch-beside-paddle.ipynb"
 CHINESE = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
 READY = "d2l 0.17.6和d2l_ext 0.1.0取自"
 
@@ -60,13 +63,13 @@ def unpacked(bundle, tmp_path):
 class Clean:
     """An environment with links to this one's packages, but for some."""
 
-    def __init__(self, folder, without=()):
+    def __init__(self, folder, hidden=HIDDEN):
         venv = [sys.executable, "-m", "venv", "--without-pip", str(folder / "clean")]
         subprocess.run(venv, check=True)
         self.python = folder / "clean" / "bin" / "python"
         (self.site,) = (folder / "clean" / "lib").glob("python*/site-packages")
         for path in Path(sysconfig.get_paths()["purelib"]).iterdir():
-            if not path.name.startswith((*HIDDEN, *without)):
+            if not path.name.startswith(hidden):
                 (self.site / path.name).symlink_to(path)
         self.folder = folder / "elsewhere"
         self.folder.mkdir()
@@ -107,7 +110,8 @@ def files(folder):
 def test_the_zip_has_the_notebooks_and_what_they_import(bundle):
     with zipfile.ZipFile(bundle) as file:
         names = set(file.namelist())
-    expected = {"README.md", "LICENSE", "packages/bundle_start.py"}
+    expected = {"README.md", "LICENSE"}
+    expected |= {f"packages/bundle_{n}.py" for n in ("start", "paddle_2_5")}
     expected |= {f"packages/d2l/{n}" for n in ("__init__.py", "paddle.py", "FROM.txt")}
     expected |= {f"packages/d2l/LICENSE-{n}" for n in ("SAMPLECODE", "SUMMARY")}
     expected |= {"packages/d2l_ext-0.1.0-py3-none-any.whl"}
@@ -190,7 +194,7 @@ def test_quick_notebooks_run_elsewhere_offline_and_leave_nothing(unpacked, clean
     before, installed = files(unpacked), os.listdir(clean.site)
     for path in unpacked.rglob("*"):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    script = ROOT / "tests" / "run_bundle.py"
+    script = ROOT / "tools" / "run_bundle.py"
     done = clean.run(script, clean.folder, *(unpacked / name for name in QUICK))
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
@@ -221,7 +225,7 @@ def test_a_notebook_that_prints_or_draws_something_else_is_found(unpacked, clean
         text = aistudio.with_bootstrap(unpacked / f"{name}.ipynb", "zh")
         (unpacked / f"{name}.ipynb").write_text(text, encoding="utf-8")
     script, paths = (
-        ROOT / "tests" / "run_bundle.py",
+        ROOT / "tools" / "run_bundle.py",
         [f"{name}.ipynb" for name in cells],
     )
     done = clean.run(script, clean.folder, *(unpacked / path for path in paths))
@@ -317,6 +321,15 @@ def test_a_file_that_hides_paddle_is_named(unpacked, clean):
     assert "paddle.py hides the installed PaddlePaddle" in done.stderr
 
 
+def test_the_notebook_that_needs_pytorch_runs_where_it_is(unpacked, tmp_path):
+    pytest.importorskip("torch")
+    clean = Clean(tmp_path, hidden=HIDDEN[:-1])
+    script, path = ROOT / "tools" / "run_bundle.py", unpacked / WITH_PYTORCH
+    done = clean.run(script, clean.folder, path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(f"{WITH_PYTORCH}: 准备好了：")
+
+
 def test_pytorch_is_only_missed(unpacked, clean):
     done = clean.start(unpacked, also=["torch"])
     note, ready = done.stdout.splitlines()
@@ -343,7 +356,7 @@ def fake_wheel(folder, name, requires=None):
 @pytest.fixture
 def poor(tmp_path):
     """An environment without requests, where pip finds what is in a folder."""
-    environment = Clean(tmp_path, without=["requests"])
+    environment = Clean(tmp_path, hidden=(*HIDDEN, "requests"))
     if not (environment.site / "pip").exists():  # looking for it by name would undo
         pytest.skip("this environment has no pip")  # setuptools' distutils in here
     environment.env["PIP_FIND_LINKS"] = str(tmp_path / "links")
@@ -423,8 +436,8 @@ def test_without_paddle_pip_is_asked_for_the_one_that_is_tried(monkeypatch):
 
 
 def test_an_old_python_is_told(monkeypatch):
-    monkeypatch.setattr(bundle_start.sys, "version_info", (3, 8, 18))
-    with pytest.raises(bundle_start.Problem, match=r"Python 3\.8\.18.*3\.9或更新"):
+    monkeypatch.setattr(bundle_start.sys, "version_info", (3, 7, 16))
+    with pytest.raises(bundle_start.Problem, match=r"Python 3\.7\.16.*3\.8或更新"):
         bundle_start.start("zh")
     for name in "bundle_cell.py", "bundle_start.py":
         text = (ROOT / "tools" / name).read_text(encoding="utf-8")
@@ -434,7 +447,8 @@ def test_an_old_python_is_told(monkeypatch):
 @pytest.mark.parametrize(
     "version, note",
     [
-        ("2.5.2", "Note: Paddle 2.5.2 is too old: 2.6.2 is the oldest"),
+        ("2.4.2", "Note: Paddle 2.4.2 is too old: the oldest tried is 2.5.2."),
+        ("2.5.2", "Note: Paddle 2.5.2 lacks a few things that these notebooks use."),
         ("2.6.2", ""),
         ("3.3.9", ""),
         ("3.4.0", "Note: Paddle 3.4.0 is newer than what was tried, up to 3.3."),
@@ -446,10 +460,61 @@ def test_versions_that_were_not_tried_are_named(monkeypatch, capsys, version, no
     monkeypatch.setattr(bundle_start, "use_packages", lambda say: None)
     monkeypatch.setattr(bundle_start, "install_missing", lambda say: [])
     monkeypatch.setattr(paddle, "__version__", version)
+    raised = []
+    monkeypatch.setattr(bundle_paddle_2_5, "bring_up", raised.append)
     bundle_start.start("en")
+    assert raised == [paddle] * version.startswith("2.5")
     *notes, ready = capsys.readouterr().out.splitlines()
     assert "".join(notes).startswith(note) and len(notes) == bool(note)
     assert ready.startswith("Ready: this machine, Python 3.")
+
+
+def test_paddle_2_5_makes_what_it_makes_of_the_default_dtype():
+    """A stand-in: all notebooks run with the real one in `make test-bundle`."""
+
+    class Old:
+        Tensor = type("Tensor", (), {})
+        fluid, flags = object(), {}
+
+    def make(shape, fill_value=0, dtype=None, name=None):
+        return shape, fill_value, dtype or "float32"
+
+    for name in bundle_paddle_2_5.MAKERS:
+        setattr(Old, name, make)
+    Old.set_flags, Old.assign = Old.flags.update, None
+    Old.get_default_dtype = lambda: "float64"
+    before = sys.modules.get("paddle.base")
+    try:
+        bundle_paddle_2_5.bring_up(Old)
+        assert sys.modules["paddle.base"] is Old.base is Old.fluid
+    finally:
+        sys.modules["paddle.base"] = before
+    assert Old.flags == {"FLAGS_set_to_1d": False}
+    tensor = Old.Tensor()
+    assert tensor.contiguous() is tensor
+    assert Old.full([2], 3) == ([2], 3, "float64")
+    assert Old.full([2], fill_value=3, dtype=None) == ([2], 3, "float64")
+    assert Old.ones([2], 1, "int64") == Old.ones([2], 1, dtype="int64")
+    assert Old.ones([2], 1, "int64") == ([2], 1, "int64")
+
+
+@pytest.mark.parametrize("beta, alpha", [(0.0, 1.0), (1.0, 1.0), (0.5, 3.0)])
+def test_paddle_2_5_adds_a_product_in_place(beta, alpha):
+    import paddle
+
+    rng = np.random.default_rng(0)
+    a, x, y = (rng.standard_normal(shape) for shape in ([2, 5], [2, 3], [3, 5]))
+    expected = alpha * x @ y + (beta * a if beta else 0)
+    tensor = paddle.to_tensor(a if beta else a * np.nan)  # memory may hold anything
+    found = bundle_paddle_2_5.addmm_(
+        tensor,
+        *map(paddle.to_tensor, (x, y)),
+        beta=beta,
+        alpha=alpha,
+        assign=paddle.assign,
+    )
+    assert found is tensor
+    np.testing.assert_allclose(tensor.numpy(), expected, rtol=1e-12)
 
 
 def test_a_gpu_is_named(monkeypatch):

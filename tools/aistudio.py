@@ -132,8 +132,8 @@ def contents(folder):
         yield f"en/{path.name}", with_bootstrap(path, "en").encode("utf-8")
     made = wheel(folder)
     yield f"packages/{made.name}", made.read_bytes()
-    start = TOOLS / "bundle_start.py"
-    yield "packages/bundle_start.py", start.read_bytes()
+    for name in "bundle_start.py", "bundle_paddle_2_5.py":
+        yield f"packages/{name}", (TOOLS / name).read_bytes()
     yield "packages/d2l/FROM.txt", D2L_FROM.encode("utf-8")
     for name, path in d2l_files():
         yield f"packages/{name}", Path(path).read_bytes()

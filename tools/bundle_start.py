@@ -35,8 +35,8 @@ NEEDED = {
 }
 # Paddle imports setuptools, and says so only for some versions of Python.
 PADDLE = ["paddlepaddle>=2.6.2,<3.4", "setuptools>=77"]
-OLDEST = (3, 9)  # what d2l_ext needs
-OLDEST_PADDLE = [2, 6, 2]
+OLDEST = (3, 8)  # what d2l_ext needs
+OLDEST_PADDLE = [2, 5]
 NEWEST = {"Python": "3.13", "Paddle": "3.3"}
 NAMES = {"torch": "PyTorch"}
 
@@ -58,8 +58,9 @@ ZH = {
     "然后从这个单元格开始运行。",
     "old python": "这里是Python {python}，d2l_ext要用Python {oldest}或更新的。"
     "请在平台上换一个较新的环境。",
-    "old paddle": "注意：飞桨{paddle}太旧，2.6.2是试过的最旧的版本；"
-    "在2.5.2上，多数notebook有单元格出错或结果不对。",
+    "2.5": "注意：飞桨{paddle}缺少这些notebook要用的几项功能，已在这个内核里补上，"
+    "装好的飞桨没有改动。",
+    "old paddle": "注意：飞桨{paddle}太旧，试过的最旧的版本是2.5.2。",
     "new": "注意：{name} {version}比试过的新，试过的最新是{newest}。",
     "optional": "注意：这个notebook还要用{names}，这里没有；不装也可以阅读保存的输出。",
 }
@@ -83,8 +84,9 @@ EN = {
     "and run this cell first.",
     "old python": "This is Python {python}, and d2l_ext needs {oldest} or later. "
     "Choose a newer environment on the platform.",
-    "old paddle": "Note: Paddle {paddle} is too old: 2.6.2 is the oldest that was "
-    "tried, and on 2.5.2 cells of most notebooks fail or give other results.",
+    "2.5": "Note: Paddle {paddle} lacks a few things that these notebooks use. This "
+    "kernel has them now; the installed Paddle is unchanged.",
+    "old paddle": "Note: Paddle {paddle} is too old: the oldest tried is 2.5.2.",
     "new": "Note: {name} {version} is newer than what was tried, up to {newest}.",
     "optional": "Note: this notebook also needs {names}, which is not here; its stored "
     "outputs can be read without.",
@@ -116,6 +118,8 @@ def start(language, also=()):
     facts = versions(paddle)
     if numbers(facts["paddle"]) < OLDEST_PADDLE:
         print(say["old paddle"].format(**facts))
+    elif numbers(facts["paddle"])[:2] == [2, 5]:
+        print(say["2.5"].format(**facts))
     for name, newest in NEWEST.items():
         version = facts[name.lower()]
         if numbers(version)[:2] > numbers(newest):
@@ -191,7 +195,10 @@ def import_paddle(say):
     except Exception as error:  # whatever a broken library raises
         why = f"{type(error).__name__}: {error}".rstrip(".。")
         raise Problem(say["broken"].format(why=why)) from error
-    return sys.modules["paddle"]
+    paddle = sys.modules["paddle"]
+    if numbers(paddle.__version__)[:2] == [2, 5]:
+        importlib.import_module("bundle_paddle_2_5").bring_up(paddle)
+    return paddle
 
 
 def versions(paddle):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .finding import Finding, found, shown
 
-OLDEST, NEWEST = (3, 9), (3, 13)  # what Paddle publishes wheels for
+OLDEST, NEWEST = (3, 8), (3, 13)  # what Paddle publishes wheels for
 WHEELS = "linux-x86_64 win-amd64 macosx-.*-(arm64|universal2)"
 MEMORY_MB = 1000  # the greediest notebook takes 650, JupyterLab 100 and more
 DISK_MB, SETUP_MB = 100, 2000  # what is open must be saved; what make setup installs

@@ -27,14 +27,14 @@ SENTENCES = {
     "python": Sentence(
         True,
         (
-            "Python {version}: d2l_ext and Paddle run on Python 3.9 to 3.13.",
+            "Python {version}: d2l_ext and Paddle run on Python 3.8 to 3.13.",
             "Install one of these (python.org, conda, pyenv), and the packages in it; in "
-            "the repository: make setup PYTHON=/path/to/it",
+            "the repository, from 3.9: make setup PYTHON=/path/to/it",
         ),
         (
-            "Python {version}：d2l_ext和Paddle需要Python 3.9到3.13。",
-            "安装其中一个版本（python.org、conda、pyenv），再在其中安装各个包；在本仓库中："
-            "make setup PYTHON=它的路径",
+            "Python {version}：d2l_ext和Paddle需要Python 3.8到3.13。",
+            "安装其中一个版本（python.org、conda、pyenv），再在其中安装各个包；在本仓库中"
+            "（3.9或更新）：make setup PYTHON=它的路径",
         ),
     ),
     "platform": Sentence(
@@ -457,11 +457,12 @@ SENTENCES = {
     "paddle-untried": Sentence(
         False,
         (
-            "The notebooks were not tried with Paddle {paddle}, but with 2.6.2 to 3.3.",
+            "The notebooks were not tried with Paddle {paddle}, but with 2.6.2 to 3.3; with 2.5.2, "
+            "only those in the zip of `make aistudio`.",
             'If one fails, in an environment of your own: {pip} install "{package}"',
         ),
         (
-            "没有用Paddle {paddle}试过这些笔记本；试过的是2.6.2到3.3。",
+            "没有用Paddle {paddle}试过这些笔记本；试过的是2.6.2到3.3，2.5.2只试过`make aistudio`的zip。",
             '如果出错，在自己的环境中：{pip} install "{package}"',
         ),
     ),

@@ -1,11 +1,11 @@
 """Run notebooks as a student of AI Studio does; with any Python that has nbclient.
 
-    python tests/run_bundle.py FOLDER NOTEBOOK…
+    python tools/run_bundle.py FOLDER NOTEBOOK…
 
 The kernel starts in FOLDER, and knows where a notebook lies by what Jupyter tells it.
 Prints a line for each notebook: its name, the last line of its first cell, and seconds.
-Its status is 1 where a cell failed, printed something else than what is stored, or drew a
-text with Chinese characters, for which many machines have no font.
+Its status is 1 where a cell failed, printed something else than what is stored, or drew
+a text with Chinese characters, for which many machines have no font.
 """
 
 import os
@@ -47,6 +47,7 @@ def run(path, folder):
         notebook,
         kernel_name="python3",  # whatever its metadata say, as platforms do
         timeout=1800,
+        extra_arguments=["--log-level=ERROR"],  # no remarks on encryption
         resources={"metadata": {"path": folder}},
     ).execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -62,7 +63,7 @@ def main(folder, *paths):
         try:
             text = run(path, folder)
         except (nbclient.exceptions.CellExecutionError, AssertionError) as error:
-            failed, text = True, re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+            failed, text = True, re.sub(r"\x1b\[[0-9;]*m", "", str(error))[-2000:]
         seconds = round(time.time() - start)
         print(f"{os.path.basename(path)}: {text} ({seconds} s)", flush=True)
     return 1 if failed else 0
