@@ -36,7 +36,7 @@ endif
 NEED_PYTHON = command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON): install Python 3.9 to 3.13, or say make PYTHON=/path/to/it" >&2; exit 1; }
 
 .PHONY: help setup run notebooks test test-notebooks test-matrix torch bench lab
-.PHONY: student site slides reveal pdf aistudio doctor lock clean
+.PHONY: test-bundle student site slides reveal pdf aistudio doctor lock clean
 
 help:  ## list the targets (this is what `make` alone does)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1 # /p' Makefile | awk -F' # ' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -80,6 +80,9 @@ site: setup  ## the web book, into build/site/, from the notebooks as stored
 
 aistudio: setup  ## build/aistudio.zip, for students on AI Studio, Kaggle or Colab
 	@$(VENV_PYTHON) tools/aistudio.py
+
+test-bundle: aistudio  ## run that zip's notebooks where students would, 10 minutes
+	@$(VENV_PYTHON) tools/test_bundle.py
 
 lab: setup  ## open JupyterLab on the notebooks, for this machine only
 	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)/notebooks" $(if $(filter 0,$(shell id -u)),--allow-root)

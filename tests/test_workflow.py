@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import test_bundle
 import test_matrix as matrix
 from tests.test_dependencies import PYTHONS
 
@@ -41,6 +42,11 @@ def test_the_corners_find_the_python_of_their_rows():
     rows = matrix.GRID[0], matrix.GRID[-1]
     assert python_of("corners").split() == [row.python for row in rows]
     assert steps("corners", "run") == ["make test-matrix CORNERS=1"]
+
+
+def test_the_zip_finds_the_python_of_its_rows():
+    assert python_of("bundle").split() == [row.python for row in test_bundle.ROWS]
+    assert steps("bundle", "run") == ["make test-bundle"]
 
 
 def test_it_may_only_read_and_knows_no_secret():

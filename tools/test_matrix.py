@@ -23,7 +23,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 Row = collections.namedtuple("Row", "python paddle numpy matplotlib")
 Result = collections.namedtuple("Result", "state text versions")
 NEWEST = ""  # whatever pip takes if it may choose
-GPU = "2.6.2 (GPU build)"
+GPU_BUILD = " (GPU build)"
+GPU = "2.6.2" + GPU_BUILD
 
 # All pairs of a Python and a Paddle are 29, times NumPy and matplotlib. What broke so
 # far was Paddle with NumPy, Paddle with matplotlib, or a library on one Python. So:
@@ -90,15 +91,18 @@ def numbers(text):
 class Environment(setup_env.Environment):
     """One row's environment, made as .venv is, but with a choice of versions."""
 
+    FOLDER = "matrix"
+
     def __init__(self, root, row):
-        paddle = "gpu" if row.paddle == GPU else row.paddle
+        gpu = row.paddle.endswith(GPU_BUILD)
+        paddle = "gpu" if gpu else row.paddle
         words = ["python" + row.python, "paddle" + paddle]
         words += ["numpy" + row.numpy] * bool(row.numpy)
         words += ["matplotlib" + row.matplotlib] * bool(row.matplotlib)
-        folder = os.path.join("build", "matrix", "-".join(words))
+        folder = os.path.join("build", self.FOLDER, "-".join(words))
         super().__init__(root, folder)
         self.row = row
-        self.flavour = "gpu" if row.paddle == GPU else "cpu"
+        self.flavour = "gpu" if gpu else "cpu"
 
     def requirements(self):
         """What pip is asked for. The extra names the Paddle, the row its version."""
@@ -110,6 +114,13 @@ class Environment(setup_env.Environment):
             if version:
                 needs.append(f"{name}=={to_the_patch(version)}")
         return needs
+
+    def installs(self):
+        """One pip after the other."""
+        # The one that comes with Python can take an hour to find versions that agree.
+        yield ["--upgrade", "pip"], "getting a newer pip"
+        yield self.requirements(), "installing packages"
+        yield ["--no-deps", "-r", D2L], "installing d2l"
 
     def inputs(self, base):
         return {
@@ -134,10 +145,8 @@ class Environment(setup_env.Environment):
         # What is never imported need not be compiled: that takes longer than the rest.
         pip = [self.python, "-m", "pip", "install", "--no-compile"]
         pip += ["--only-binary", ":all:"]
-        # The one that comes with Python can take an hour to find versions that agree.
-        self.run(pip + ["--upgrade", "pip"], env, lambda _: "getting a newer pip")
-        self.run(pip + self.requirements(), env, pip_progress)
-        self.run(pip + ["--no-deps", "-r", D2L], env, lambda _: "installing d2l")
+        for wants, doing in self.installs():
+            self.run(pip + wants, env, lambda output, d=doing: pip_progress(output, d))
         self.write_stamp(wanted)
 
     def versions(self):
@@ -151,7 +160,7 @@ class Environment(setup_env.Environment):
         return self.row._replace(**found)
 
     def test(self, options):
-        """Run pytest, and return its exit status' meaning and its output."""
+        """Run pytest, and return (state, text)."""
         log = os.path.join(self.path, "test.log")
         if os.path.exists(log):
             os.remove(log)
@@ -164,8 +173,8 @@ class Environment(setup_env.Environment):
         try:
             run_step(command, env, log, self.root, pytest_progress)
         except Problem:
-            return False, read(log)
-        return True, read(log)
+            return verdict(False, read(log))
+        return verdict(True, read(log))
 
 
 def to_the_patch(version):
@@ -173,11 +182,9 @@ def to_the_patch(version):
     return version if version.count(".") > 1 else version + ".*"
 
 
-def pip_progress(output):
-    if "Installing collected packages" in output:
-        return "installing packages"
+def pip_progress(output, doing):
     count = len(re.findall("^Collecting ", output, re.MULTILINE))
-    return f"fetching packages: {count}"
+    return f"{doing}: {count}"
 
 
 def pytest_progress(output):
@@ -195,12 +202,12 @@ def verdict(passed, output):
     return "failed", first.group() if first else "failed: " + last
 
 
-def run_row(row, options):
+def run_row(env, options):
+    row = env.row
     base = find_python(row.python)
     if not base:
         text = f"not run: no python{row.python} on this machine"
         return Result("not run", text, row)
-    env = Environment(ROOT, row)
     try:
         env.bring_up_to_date(base)
     except OSError as error:
@@ -211,7 +218,7 @@ def run_row(row, options):
         if str(problem).startswith(no_wheel):
             return Result("not run", "not run: no wheel", row)
         return Result("failed", f"failed: {problem}", row)
-    return Result(*verdict(*env.test(options)), env.versions())
+    return Result(*env.test(options), env.versions())
 
 
 def table(results):
@@ -229,16 +236,17 @@ def table(results):
         yield f"| {' | '.join([*cells, line[-1]])} |"
 
 
-def run_grid(rows, options):
+def run_grid(environments, options):
     """All results, also after an interrupt, and whether there was one."""
     results = []
-    for number, row in enumerate(rows, 1):
+    for number, env in enumerate(environments, 1):
         try:
-            result = run_row(row, options)
+            result = run_row(env, options)
         except KeyboardInterrupt:
-            rest = [Result("not run", "not run: interrupted", r) for r in rows]
-            return results + rest[number - 1 :], True
-        print(f"{number:2} of {len(rows)}: {describe(result)}", flush=True)
+            rest = [env.row for env in environments[number - 1 :]]
+            text = "not run: interrupted"
+            return results + [Result("not run", text, row) for row in rest], True
+        print(f"{number:2} of {len(environments)}: {describe(result)}", flush=True)
         results.append(result)
     return results, False
 
@@ -258,19 +266,24 @@ def main(arguments=None):
         text = f"CORNERS={chosen.corners}: write CORNERS=1 for the two corners only."
         print("test-matrix: " + text, file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     rows = [GRID[0], GRID[-1]] if chosen.corners == "1" else GRID
+    return run_all("test-matrix", [Environment(ROOT, row) for row in rows], options)
+
+
+def run_all(name, environments, options):
+    """Run all, print the table, keep it in build/, and return an exit status."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         # Not by the file that `make setup` locks: it need not wait for an hour.
         with setup_env.one_at_a_time(os.path.join(ROOT, D2L)):
-            results, interrupted = run_grid(rows, options)
+            results, interrupted = run_grid(environments, options)
             lines = list(table(results))
-            path = os.path.join(ROOT, "build", "test-matrix.md")
+            path = os.path.join(ROOT, "build", name + ".md")
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write("\n".join([*lines, ""]))
     except OSError as error:
-        print("test-matrix: " + explain_os_error(error, ROOT), file=sys.stderr)
+        print(f"{name}: {explain_os_error(error, ROOT)}", file=sys.stderr)
         return 1
     print("\n" + "\n".join(lines) + "\n")
     count = collections.Counter(result.state for result in results)
