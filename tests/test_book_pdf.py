@@ -197,10 +197,11 @@ def test_radicals_become_the_characters_that_look_like_them():
 # The PDF itself
 
 
-def printed(cells, folder):
-    path = folder / "10-0.ipynb"
-    nbformat.write(new_notebook(cells=cells), path)
-    page, headings = book_pdf.book_page([path])
+def printed(sections, folder):
+    paths = [folder / f"10-{number}.ipynb" for number in range(len(sections))]
+    for path, cells in zip(paths, sections):
+        nbformat.write(new_notebook(cells=cells), path)
+    page, headings = book_pdf.book_page(paths)
     pdf = book_pdf.printed(book_pdf.with_contents(page, headings, {}))
     return [page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages], pdf
 
@@ -221,7 +222,7 @@ def test_what_would_not_be_whole_is_named(tmp_path):
         new_code_cell("x" * 300, outputs=[figure()]),
     ]
     with pytest.raises(Problem, match="^Not whole on its page:\n") as found:
-        printed(cells, tmp_path)
+        printed([cells], tmp_path)
     lines = str(found.value).splitlines()[1:]
     assert {re.sub("10-0-", "", line) for line in lines} >= {
         "1: table is too wide",
@@ -240,12 +241,26 @@ def test_no_line_of_three_is_alone_and_figures_keep_their_sentences(tmp_path):
         if number % 3 == 0:
             cells.append(new_code_cell("draw()", outputs=[figure()]))
             cells.append(new_markdown_cell("sentence: what to see"))
-    pages, pdf = printed(cells, tmp_path)
+    pages, pdf = printed([cells], tmp_path)
     for page in pages:
         assert re.findall(r"begin(\d+)", page) == re.findall(r"end(\d+)", page)
     figures = [len(page.images) for page in PdfReader(io.BytesIO(pdf)).pages]
     assert figures == [page.count("sentence:") for page in pages]
     assert sum(figures) == 14 and len(pages) > 5
+
+
+@needs_printer
+def test_references_are_on_one_page(tmp_path):
+    """However much is above them: one line more in each section."""
+    references = "".join(f"{i}. reference {i}\n" for i in range(1, 4))
+    above = ["# title\n\n" + "line  \n" * (28 + number) for number in range(12)]
+    sections = [
+        [new_markdown_cell(text), new_markdown_cell("## References\n\n" + references)]
+        for text in above
+    ]
+    pages, _ = printed(sections, tmp_path)
+    counts = [page.count("reference") for page in pages if "reference" in page]
+    assert counts == [3] * 12 and 13 < len(pages) < 25
 
 
 @needs_printer

@@ -75,9 +75,9 @@ def whole(paths):
     book.cells.append(new_markdown_cell(f"{title}\n\n{CONTENTS}"))
     for path, notebook in zip(paths, notebooks):
         for number, cell in enumerate(notebook.cells):
+            tags = ["long"] * is_long(cell) + ["last"] * (cell is notebook.cells[-1])
+            cell.metadata.tags = [*cell.metadata.get("tags", []), *tags]
             cell.id = f"{path.stem}-{number}"[:64]
-            if is_long(cell):
-                cell.metadata.tags = [*cell.metadata.get("tags", []), "long"]
             book.cells.append(cell)
     return book
 
