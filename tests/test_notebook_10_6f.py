@@ -72,7 +72,7 @@ def attention(names):
 
 def test_headings_and_equations():
     assert NOTEBOOK.headings() == [
-        "# 10.6f 看到注意力里面",
+        "# 10.6f 注意力的内部",
         "## 训练好的模型",
         "## 热图：每一层的每个头",
         "## 连线：词元看词元",
