@@ -5,6 +5,7 @@ packages. pip is the real one, and what it can find are files that a test has pu
 """
 
 import ast
+import importlib
 import json
 import os
 import re
@@ -247,6 +248,20 @@ def test_the_zip_beside_the_notebook_is_enough(bundle, clean, tmp_path):
     assert os.listdir(bundle.parent) == ["aistudio.zip"]
 
 
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_zip_that_has_not_arrived_whole_is_a_sentence(
+    bundle, clean, tmp_path, language
+):
+    half = tmp_path / "half" / "aistudio.zip"
+    half.parent.mkdir()
+    half.write_bytes(bundle.read_bytes()[:100000])
+    done = clean.start(half.parent, language=language)
+    assert done.returncode == 1
+    line = done.stderr.splitlines()[-1]
+    says = "不完整" if language == "zh" else "is incomplete"
+    assert line.startswith("OSError: ") and says in line and str(half) in line
+
+
 @pytest.mark.parametrize(
     "packages, folder, told",
     [
@@ -260,6 +275,8 @@ def test_the_zip_beside_the_notebook_is_enough(bundle, clean, tmp_path):
         ("a.zip", "a.zip/en", None),
         ("a/b.zip", ".", None),
         ("a.zip", "c", "a.zip/10-1.ipynb"),
+        ("a b'\"[中文].zip", "a b'\"[中文].zip/en", None),
+        ("a b'\"[中文]", "c", "a b'\"[中文]/10-1.ipynb"),
     ],
 )
 def test_the_cell_finds_the_packages(tmp_path, packages, folder, told):
@@ -269,7 +286,7 @@ def test_the_cell_finds_the_packages(tmp_path, packages, folder, told):
     place.mkdir(parents=True, exist_ok=True)
     text = "start = lambda language: print(language, __file__)"
     if place.suffix == ".zip":
-        with zipfile.ZipFile(place / "aistudio.zip", "w") as file:
+        with zipfile.ZipFile(place / "aistudio (1).zip", "w") as file:
             file.writestr(f"{aistudio.FOLDER}/{name}", text)
     else:
         (place / "packages").mkdir()
@@ -314,10 +331,58 @@ def test_another_d2l_of_the_platform_is_passed_over(unpacked, clean):
     assert "内核里已经导入了别处的d2l" in done.stderr
 
 
+def test_an_empty_folder_of_the_name_is_named_if_it_has_been_imported(unpacked, clean):
+    (clean.folder / "d2l").mkdir()
+    done = clean.start(unpacked)
+    assert READY in done.stdout, done.stderr
+    code = f"import d2l\n{aistudio.bootstrap('zh', [])}"
+    done = clean.run("-c", code, D2L_BUNDLE=str(unpacked))
+    says = f"Problem: 内核里已经导入了别处的d2l（{clean.folder / 'd2l'}）"
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("name", ["pandas", "matplotlib"])
+def test_a_package_that_is_broken_is_named(unpacked, clean, name):
+    (clean.folder / name).mkdir()
+    text = "raise ValueError('numpy.dtype size changed')"
+    (clean.folder / name / "__init__.py").write_text(text)
+    done = clean.start(unpacked)
+    assert done.returncode == 1 and "准备好了" not in done.stdout
+    says = f"导入{name}时出错：ValueError: numpy.dtype size changed。请先按平台的说明"
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    "paddle, numpy, old",
+    [
+        ("2.4.2", "1.24.4", True),
+        ("2.5.2", "1.19.5", True),
+        ("2.5.2", "1.21.0", False),
+        ("0.0.0", "1.24.4", False),
+    ],
+)
+def test_what_fails_though_paddle_does_not_is_not_called_paddle_s(
+    monkeypatch, paddle, numpy, old
+):
+    """Before Paddle 2.5 and NumPy 1.21, d2l_ext cannot be imported."""
+    for name, version in ("paddle", paddle), ("numpy", numpy):
+        module = importlib.import_module(name)
+        monkeypatch.setattr(module, "__version__", version)
+    error = AttributeError("no NDArray")
+    says = bundle_start.why_not(bundle_start.EN, error)
+    assert says.startswith("Importing d2l_ext failed: AttributeError: no NDArray. ")
+    needs = f"Here are Paddle {paddle} and NumPy {numpy}; d2l_ext needs Paddle 2.5 and"
+    assert (needs in says) == old
+    says = bundle_start.why_not(bundle_start.ZH, error)
+    assert "导入d2l_ext时出错：AttributeError: no NDArray。" in says
+    monkeypatch.delitem(bundle_start.sys.modules, "paddle")
+    assert "Importing paddle failed: " in bundle_start.why_not(bundle_start.EN, error)
+
+
 def test_a_file_that_hides_paddle_is_named(unpacked, clean):
     (clean.folder / "paddle.py").write_text("")
     done = clean.start(unpacked)
-    assert f"Problem: 导入飞桨时出错：ImportError: {clean.folder}" in done.stderr
+    assert f"Problem: 导入paddle时出错：ImportError: {clean.folder}" in done.stderr
     assert "paddle.py hides the installed PaddlePaddle" in done.stderr
 
 
@@ -388,7 +453,10 @@ def test_what_asks_for_another_version_of_the_platform_s_is_refused(
     fake_wheel(tmp_path / "links", "numpy")
     done = poor.start(unpacked)
     assert done.returncode == 1
-    assert "Problem: 缺少requests，pip没有装上：" in done.stderr
+    (line,) = re.findall("Problem: 缺少requests，pip没有装上：.*", done.stderr)
+    # Both sides of it, where pip's own last words are an address to read at.
+    assert "requests 99 depends on numpy>=99; " in line
+    assert f"(constraint) numpy=={np.__version__}。没有网络" in line
     assert os.listdir(poor.site) == before
 
 
@@ -402,37 +470,53 @@ def test_without_network_it_says_what_is_missing(unpacked, poor):
     assert os.listdir(poor.site) == before
 
 
-def test_without_paddle_pip_is_asked_for_the_one_that_is_tried(monkeypatch):
-    find, commands = bundle_start.importlib.util.find_spec, []
+class Failed:
+    returncode = 1
+    stdout = "ERROR: x\nERROR: 没有\nnotice".encode()
 
-    class Done:
-        returncode = 1
-        stdout = "ERROR: x\nERROR: 没有\nnotice".encode()
+
+@pytest.mark.parametrize("absent", [("paddle", "setuptools"), ("paddle",)])
+def test_without_paddle_pip_is_asked_for_the_one_that_is_tried(monkeypatch, absent):
+    """And not for a newer setuptools: Python 3.8 and Colab have an older one."""
+    find, commands = bundle_start.importlib.util.find_spec, []
 
     def noted(command, **_):
         path = Path(command[command.index("--constraint") + 1])
         commands.append((command, path.read_text(encoding="utf-8").splitlines()))
-        return Done
+        return Failed
 
-    monkeypatch.setattr(
-        bundle_start.importlib.util, "find_spec", lambda n: n != "paddle" and find(n)
-    )
     monkeypatch.setattr(
         bundle_start.importlib.util,
         "find_spec",
-        lambda n: None if n == "paddle" else find(n),
+        lambda n: None if n in absent else find(n),
     )
     monkeypatch.setattr(bundle_start.subprocess, "run", noted)
-    with pytest.raises(
-        bundle_start.Problem, match="缺少paddlepaddle、setuptools，.*：没有。"
-    ):
+    names = "paddlepaddle、setuptools" if len(absent) > 1 else "paddlepaddle"
+    with pytest.raises(bundle_start.Problem, match=f"缺少{names}，.*：没有。"):
         bundle_start.install_missing(bundle_start.ZH)
     ((command, fixed),) = commands
-    assert command[-2:] == bundle_start.PADDLE
+    wanted = [bundle_start.PADDLE[name] for name in absent]
+    assert command[-len(wanted) - 1 :][1:] == wanted
+    assert "=" not in bundle_start.PADDLE["setuptools"]
     assert f"nbformat=={metadata.version('nbformat')}" in fixed
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"cpu = {json.dumps(bundle_start.PADDLE)}" in text
+    assert f'cpu = ["{bundle_start.PADDLE["paddle"]}", "setuptools' in text
     assert all(f'"{name}>=' in text for name in bundle_start.NEEDED.values())
+
+
+def test_a_package_that_is_there_twice_is_held_to_the_one_that_is_imported(
+    tmp_path, monkeypatch
+):
+    for place, version in ("user", "2.1"), ("system", "1.9"):
+        for name in "num.py", "num_py":
+            info = tmp_path / place / f"{name}-{version}.dist-info"
+            info.mkdir(parents=True)
+            about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+            (info / "METADATA").write_text(about)
+    path = [str(tmp_path / place) for place in ("user", "system")]
+    monkeypatch.setattr(bundle_start.sys, "path", path)
+    (line,) = bundle_start.installed_versions()
+    assert line in ("num.py==2.1", "num_py==2.1")
 
 
 def test_an_old_python_is_told(monkeypatch):
@@ -452,6 +536,9 @@ def test_an_old_python_is_told(monkeypatch):
         ("2.6.2", ""),
         ("3.3.9", ""),
         ("3.4.0", "Note: Paddle 3.4.0 is newer than what was tried, up to 3.3."),
+        ("2.5.0-rc1", "Note: Paddle 2.5.0-rc1 lacks a few things that these"),
+        ("0.0.0", "Note: this Paddle (0.0.0) is not a release, and was not tried;"),
+        ("develop", "Note: this Paddle (develop) is not a release, and was not"),
     ],
 )
 def test_versions_that_were_not_tried_are_named(monkeypatch, capsys, version, note):
@@ -467,6 +554,17 @@ def test_versions_that_were_not_tried_are_named(monkeypatch, capsys, version, no
     *notes, ready = capsys.readouterr().out.splitlines()
     assert "".join(notes).startswith(note) and len(notes) == bool(note)
     assert ready.startswith("Ready: this machine, Python 3.")
+
+
+def test_a_nightly_of_2_5_is_known_by_what_it_lacks():
+    class Nightly:
+        __version__, fluid = "0.0.0", object()
+
+    assert bundle_start.is_nightly_of_2_5(Nightly)
+    Nightly.__version__ = "2.4.2"
+    assert not bundle_start.is_nightly_of_2_5(Nightly)
+    Nightly.__version__, Nightly.base = "0.0.0", object()
+    assert not bundle_start.is_nightly_of_2_5(Nightly)
 
 
 def test_paddle_2_5_makes_what_it_makes_of_the_default_dtype():
@@ -496,6 +594,9 @@ def test_paddle_2_5_makes_what_it_makes_of_the_default_dtype():
     assert Old.full([2], fill_value=3, dtype=None) == ([2], 3, "float64")
     assert Old.ones([2], 1, "int64") == Old.ones([2], 1, dtype="int64")
     assert Old.ones([2], 1, "int64") == ([2], 1, "int64")
+    before = Old.ones
+    bundle_paddle_2_5.bring_up(Old)  # the cell is run again
+    assert Old.ones is before
 
 
 @pytest.mark.parametrize("beta, alpha", [(0.0, 1.0), (1.0, 1.0), (0.5, 3.0)])

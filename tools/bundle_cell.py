@@ -12,7 +12,7 @@ spots = [(folder, 0) for path in near for folder in [path, *path.parents]]
 spots += [(Path.cwd(), depth) for depth in (1, 2)]
 spots += [(Path(folder), depth) for depth in range(5)
           for folder in ('/home/aistudio', '/kaggle/input', '/content')]
-names = 'packages/bundle_start.py', 'aistudio.zip'
+names = 'packages/bundle_start.py', 'aistudio*.zip'  # 也找aistudio (1).zip
 start = next((path for folder, depth in spots for name in names
               for path in folder.glob('*/' * depth + name)), None)
 if start is None:
@@ -21,7 +21,11 @@ if start is None:
 if 'bundle_start' not in sys.modules:
     if start.suffix == '.zip':
         folder = Path(tempfile.mkdtemp())
-        zipfile.ZipFile(start).extractall(folder)
+        try:
+            zipfile.ZipFile(start).extractall(folder)
+        except zipfile.BadZipFile:
+            raise OSError(f'{start}不完整：请等它上传完，或重新上传，'
+                          '再运行一次') from None
         start = next(folder.glob('*/packages/bundle_start.py'))
     sys.path.insert(0, str(start.parent))
 import bundle_start

@@ -34,9 +34,9 @@ NEEDED = {
     "IPython": "ipython",
 }
 # Paddle imports setuptools, and says so only for some versions of Python.
-PADDLE = ["paddlepaddle>=2.6.2,<3.4", "setuptools>=77"]
+PADDLE = {"paddle": "paddlepaddle>=2.6.2,<3.4", "setuptools": "setuptools"}
 OLDEST = (3, 8)  # what d2l_ext needs
-OLDEST_PADDLE = [2, 5]
+OLDEST_PADDLE, OLDEST_NUMPY = [2, 5], [1, 21]
 NEWEST = {"Python": "3.13", "Paddle": "3.3"}
 NAMES = {"torch": "PyTorch"}
 
@@ -52,8 +52,11 @@ ZH = {
     "installing": "缺少{names}，正在用pip安装；网慢时要等几分钟。",
     "failed": "缺少{names}，pip没有装上：{why}。没有网络时装不了；请联网后重新运行"
     "这个单元格，或者用平台自己的办法装上{names}，再重启内核。",
-    "broken": "导入飞桨时出错：{why}。请先按平台的说明，让import paddle能够运行，"
+    "broken": "导入{name}时出错：{why}。请先按平台的说明，让import {name}能够运行，"
     "再重启内核。",
+    "too old": "导入d2l_ext时出错：{why}。这里是飞桨{paddle}、NumPy {numpy}；"
+    "d2l_ext要用飞桨{oldest_paddle}、NumPy {oldest_numpy}或更新的。"
+    "请在平台上换一个较新的环境。",
     "loaded": "内核里已经导入了别处的{name}（{where}）。请重启内核，"
     "然后从这个单元格开始运行。",
     "old python": "这里是Python {python}，d2l_ext要用Python {oldest}或更新的。"
@@ -62,6 +65,7 @@ ZH = {
     "装好的飞桨没有改动。",
     "old paddle": "注意：飞桨{paddle}太旧，试过的最旧的版本是2.5.2。",
     "new": "注意：{name} {version}比试过的新，试过的最新是{newest}。",
+    "nightly": "注意：这里的飞桨（{paddle}）不是正式版，没有试过；试过的是2.5到3.3。",
     "optional": "注意：这个notebook还要用{names}，这里没有；不装也可以阅读保存的输出。",
 }
 EN = {
@@ -78,8 +82,11 @@ EN = {
     "failed": "{names} missing, and pip could not install it: {why}. Without a network "
     "it cannot: connect and run this cell again, or install {names} in the platform's "
     "own way, then restart the kernel.",
-    "broken": "Importing Paddle failed: {why}. See the platform's pages to make "
-    "`import paddle` work, then restart the kernel.",
+    "broken": "Importing {name} failed: {why}. See the platform's pages to make "
+    "`import {name}` work, then restart the kernel.",
+    "too old": "Importing d2l_ext failed: {why}. Here are Paddle {paddle} and NumPy "
+    "{numpy}; d2l_ext needs Paddle {oldest_paddle} and NumPy {oldest_numpy} or later. "
+    "Choose a newer environment on the platform.",
     "loaded": "The kernel has imported another {name} ({where}). Restart the kernel "
     "and run this cell first.",
     "old python": "This is Python {python}, and d2l_ext needs {oldest} or later. "
@@ -88,6 +95,8 @@ EN = {
     "kernel has them now; the installed Paddle is unchanged.",
     "old paddle": "Note: Paddle {paddle} is too old: the oldest tried is 2.5.2.",
     "new": "Note: {name} {version} is newer than what was tried, up to {newest}.",
+    "nightly": "Note: this Paddle ({paddle}) is not a release, and was not tried; 2.5 "
+    "to 3.3 were.",
     "optional": "Note: this notebook also needs {names}, which is not here; its stored "
     "outputs can be read without.",
 }
@@ -115,8 +124,10 @@ def start(language, also=()):
     use_packages(say)
     installed = install_missing(say)
     paddle = import_paddle(say)
-    facts = versions(paddle)
-    if numbers(facts["paddle"]) < OLDEST_PADDLE:
+    facts = versions(paddle, say)
+    if not is_release(facts["paddle"]):
+        print(say["nightly"].format(**facts))
+    elif numbers(facts["paddle"]) < OLDEST_PADDLE:
         print(say["old paddle"].format(**facts))
     elif numbers(facts["paddle"])[:2] == [2, 5]:
         print(say["2.5"].format(**facts))
@@ -138,18 +149,25 @@ def use_packages(say):
     """Put what came along before whatever is installed under the same names."""
     paths = [str(PACKAGES), *map(str, sorted(PACKAGES.glob("*.whl")))]
     for name in OURS:
-        loaded = getattr(sys.modules.get(name), "__file__", None)
-        if loaded and not loaded.startswith(str(PACKAGES)):
+        loaded = place(sys.modules.get(name))
+        if loaded and not loaded.startswith(str(PACKAGES) + os.sep):
             raise Problem(say["loaded"].format(name=name, where=loaded))
     sys.path[:] = paths + [path for path in sys.path if path not in paths]
     importlib.invalidate_caches()
 
 
+def place(module):
+    """Where it was imported from; a folder without an __init__.py has no file."""
+    paths = getattr(module, "__path__", [])
+    return getattr(module, "__file__", None) or next(iter(paths), None)
+
+
 def install_missing(say):
     """Install what is missing altogether, and return its names for pip."""
-    missing = [n for m, n in NEEDED.items() if importlib.util.find_spec(m) is None]
+    needed = dict(NEEDED)
     if importlib.util.find_spec("paddle") is None:
-        missing += PADDLE
+        needed.update(PADDLE)
+    missing = [n for m, n in needed.items() if importlib.util.find_spec(m) is None]
     if not missing:
         return []
     names = say["and"].join(re.split("[<>]", need)[0] for need in missing)
@@ -159,7 +177,8 @@ def install_missing(say):
         fixed.write_text("\n".join(installed_versions()), encoding="utf-8")
         pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
         pip += ["--no-input", "--retries", "2", "--timeout", "60"]
-        pip += ["--prefer-binary", "--constraint", str(fixed), *missing]
+        # Nothing is compiled: pip would try on and on, with older and older releases.
+        pip += ["--only-binary", ":all:", "--constraint", str(fixed), *missing]
         done = subprocess.run(
             pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )
@@ -173,15 +192,25 @@ def install_missing(say):
 
 
 def installed_versions():
-    """A line for each installed package that holds it to its version."""
+    """A line for each installed package that holds it to its version.
+
+    A package may be there twice, as in a folder of the user's: the first is imported.
+    """
+    found = {}
     for package in metadata.distributions():
         name, version = package.metadata["Name"], package.version
         plain = isinstance(name, str) and re.match(r"[\w.-]+$", name)
         if plain and re.match(r"\d[\w.+!]*$", version or ""):
-            yield f"{name}=={version}"
+            known_as = re.sub("[-_.]+", "-", name).lower()
+            found.setdefault(known_as, f"{name}=={version}")
+    return found.values()
 
 
 def last_error(output):
+    """Why pip failed: packages that do not go together, else its last error."""
+    conflict = re.search(r"conflict is caused by:\n((?: +.*\n)+)", output)
+    if conflict:
+        return "; ".join(line.strip() for line in conflict[1].splitlines())
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     text = (errors or lines or ["?"])[-1]
@@ -193,17 +222,48 @@ def import_paddle(say):
     try:
         importlib.import_module("d2l_ext")
     except Exception as error:  # whatever a broken library raises
-        why = f"{type(error).__name__}: {error}".rstrip(".。")
-        raise Problem(say["broken"].format(why=why)) from error
+        raise Problem(why_not(say, error)) from error
     paddle = sys.modules["paddle"]
-    if numbers(paddle.__version__)[:2] == [2, 5]:
+    if numbers(paddle.__version__)[:2] == [2, 5] or is_nightly_of_2_5(paddle):
         importlib.import_module("bundle_paddle_2_5").bring_up(paddle)
     return paddle
 
 
-def versions(paddle):
-    found = {name: importlib.import_module(name) for name in (*OURS, *list(NEEDED)[:2])}
-    facts = {name: module.__version__ for name, module in found.items()}
+def why_not(say, error):
+    """What keeps d2l_ext from being imported, where that is not Paddle itself."""
+    why = f"{type(error).__name__}: {error}".rstrip(".。")
+    versions = ("paddle", "numpy")
+    facts = {n: getattr(sys.modules.get(n), "__version__", "") for n in versions}
+    old = is_release(facts["paddle"]) and numbers(facts["paddle"]) < OLDEST_PADDLE
+    if facts["paddle"] and (old or numbers(facts["numpy"]) < OLDEST_NUMPY):
+        oldest = {"oldest_paddle": dotted(OLDEST_PADDLE)}
+        oldest["oldest_numpy"] = dotted(OLDEST_NUMPY)
+        return say["too old"].format(why=why, **facts, **oldest)
+    name = "d2l_ext" if facts["paddle"] else "paddle"
+    return say["broken"].format(name=name, why=why)
+
+
+def is_release(version):
+    """Nightly builds of Paddle, and those made from source, are all 0.0.0."""
+    return any(numbers(version)[:2])
+
+
+def is_nightly_of_2_5(paddle):
+    old_name = hasattr(paddle, "fluid") and not hasattr(paddle, "base")
+    return not is_release(paddle.__version__) and old_name
+
+
+def versions(paddle, say):
+    """What there is; and whether it can be imported, as the next cells will have to."""
+    found = {}
+    for name in (*OURS, *NEEDED):
+        try:
+            found[name] = importlib.import_module(name)
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}".rstrip(".。")
+            raise Problem(say["broken"].format(name=name, why=why)) from error
+    shown = *OURS, "numpy", "matplotlib"
+    facts = {name: found[name].__version__ for name in shown}
     python = dotted(sys.version_info[:3])
     return dict(facts, python=python, paddle=paddle.__version__)
 
