@@ -459,6 +459,32 @@ WRONG = [
         "a = [\n    ### BEGIN SOLUTION\n    1,\n    ### END SOLUTION\n]",
         "without the solution it is not Python",
     ),
+    *[
+        (FUNCTION.replace("### BEGIN SOLUTION", text), f"{text!r} looks like a marker")
+        for text in (
+            "### BEGIN\u00a0SOLUTION",
+            "### BEGIN THE SOLUTION",
+            "# begin solution",
+            "### Begin Answer:",
+            "### START SOLUTION",
+            "### SOLUTION BEGIN",
+            "### BEGIN SOLUTON",
+            "### BEGN SOLUTION",
+            "# ---- BEGIN SOULTION ----",
+        )
+    ],
+    ("%%bash\n" + FUNCTION, "without the solution it is not Python"),
+    *[
+        (
+            new_markdown_cell("x", metadata={"tags": [tag]}),
+            f"the tag {tag!r} looks like",
+        )
+        for tag in ("Solution", "solutions", "solution ", "worked-answer", "解答")
+    ],
+    (new_code_cell("return 2", id="exercise-1-answer"), "an answer without a solution"),
+    (new_code_cell("1  ### BEGIN HIDDEN TESTS"), "is for nbgrader alone"),
+    (new_markdown_cell("=== BEGIN MARK SCHEME ==="), "is for nbgrader alone"),
+    (new_markdown_cell("<!-- end solution -->"), "is in a text"),
     (new_markdown_cell("### BEGIN SOLUTION\n1\n### END SOLUTION"), "is in a text"),
     (new_markdown_cell("`### BEGIN SOLUTION`"), "a marker is in a text"),
     (new_raw_cell("### END SOLUTION"), "a marker is in a text"),
@@ -506,9 +532,78 @@ def test_all_errors_are_told_at_once(folder, capsys):
     )
 
 
-def test_words_that_only_resemble_a_marker_are_left_alone():
-    code = "end_solution = 1\nprint(end_solution - 1)  # where solutions end"
+@pytest.mark.parametrize(
+    "code",
+    [
+        "end_solution = 1\nprint(end_solution - 1)  # where solutions end",
+        "x = 1  # in the end solutions agree\n# find solution",
+        "print('begin solution 2')",
+    ],
+)
+def test_words_that_only_resemble_a_marker_are_left_alone(code):
     assert solutions.with_stubs(code, "raise E") == (code, 0)
+    text = "In the end solutions agree.\n\nStart the answer with x; end, answers 1."
+    assert solutions.with_advice(text, "") == text
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        '    s = """a\nb\n"""',  # a text that goes on further left
+        "    s = f(\n  1)",
+        "# as an editor comments out\n    s = 1",
+    ],
+)
+def test_only_where_a_statement_begins_its_depth_counts(solution):
+    code = FUNCTION.replace("    return 2 * x", f"{solution}\n    return s")
+    stubbed = "def double(x):\n    raise E"
+    assert solutions.with_stubs(code, "raise E") == (stubbed, 1)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "%matplotlib inline",
+        "!ls '",
+        "files = !ls",
+        "double?",
+        "%%time",
+        "x = (7\n  % 2)",
+        "await f()",
+    ],
+)
+def test_lines_of_ipython_may_stand_beside_a_solution(before):
+    stubbed = f"{before}\ndef double(x):\n    raise E"
+    assert solutions.with_stubs(f"{before}\n{FUNCTION}", "raise E") == (stubbed, 1)
+
+
+def test_what_comes_after_a_check_is_a_worked_answer_or_under_a_heading(folder, capsys):
+    check = new_code_cell("assert double(1) == 2", id="exercise-1-check")
+    worked = new_markdown_cell("2", metadata={"tags": ["solution"]})
+    heading, more = new_markdown_cell("## 小结"), new_markdown_cell("x")
+    save(folder, "a.ipynb", FUNCTION, check, worked, heading, more)
+    assert student.main() == 0
+    bad = save(folder, "a.ipynb", FUNCTION, check, worked, more, heading)
+    assert student.main() == 1
+    place = f"notebooks/a.ipynb, cell 5 ({bad.cells[4].id}): it comes after exercise-1-"
+    assert place in capsys.readouterr().err
+
+
+def test_a_notebook_saved_in_an_older_format_keeps_it(folder):
+    """Colab's has no ids, and tags may be null."""
+    notebook = save(folder, "a.ipynb", FUNCTION, new_markdown_cell("2"), "3")
+    notebook.cells[2].metadata.tags = ["solution"]
+    notebook.cells[3].metadata.tags = None
+    notebook.nbformat_minor = 0
+    for cell in notebook.cells:
+        del cell["id"]
+    (folder / "notebooks" / "a.ipynb").write_text(json.dumps(notebook))
+    assert student.main() == 0
+    text = (folder / "build" / "student" / "a.ipynb").read_text(encoding="utf-8")
+    edition = json.loads(text)
+    assert edition["nbformat_minor"] == 0
+    assert not any("id" in cell for cell in edition["cells"])
+    assert "".join(edition["cells"][2]["source"]) == student.CHINESE_WORDS.answer
 
 
 def test_both_editions_are_written_and_old_ones_go(folder, capsys):

@@ -52,7 +52,7 @@ IN_ENGLISH = {
     "其中一个与这个notebook放在同一个文件夹里，再运行一次": (
         "one of them beside this notebook and run again"
     ),
-    "也找": "also",
+    "也找": "also ",
     "不完整：请等它上传完，或重新上传，": " is incomplete: let it arrive, or upload ",
     "'再运行一次') from": "'it anew; then run again') from",
     "start('zh'": "start('en'",

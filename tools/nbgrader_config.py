@@ -33,9 +33,11 @@ class MarkExercises(NbGraderPreprocessor):
     def preprocess(self, notebook, resources):
         """Stubs for the solutions, and no outputs, come from nbgrader itself."""
         wrong = [
-            f"cell {number} ({cell.id}): {sentence}"
+            f"cell {number} ({cell.get('id')}): {sentence}"
             for number, cell, sentence in student.problems(notebook)
         ]
+        if not all("id" in cell for cell in notebook.cells):
+            wrong.append("its cells have no ids: save it once in JupyterLab")
         if wrong:
             raise ValueError("\n".join([resources["metadata"]["name"], *wrong]))
         words = student.words_for(notebook)

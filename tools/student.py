@@ -12,6 +12,7 @@ import solutions
 from problems import explain_os_error
 
 ENGLISH = "en"  # the folder of the English edition
+OF_NBGRADER = re.compile("BEGIN (?:HIDDEN TESTS|MARK SCHEME)")
 
 
 class Words(NamedTuple):
@@ -45,7 +46,10 @@ def words_for(notebook):
 
 
 def problems(notebook):
-    """Yield (cell number, cell, sentence) for each cell whose markers are wrong."""
+    """Yield (cell number, cell, sentence) for each cell with which students would get
+    a solution, or which could not be written for them."""
+    for index, sentence in solutions.unmarked(notebook.cells):
+        yield index + 1, notebook.cells[index], sentence
     for number, cell in enumerate(notebook.cells, 1):
         try:
             if cell.cell_type == "code":
@@ -54,6 +58,14 @@ def problems(notebook):
                 solutions.with_advice(cell.source, "")
         except ValueError as error:
             yield number, cell, str(error)
+
+
+def not_for_students(notebook):
+    """The same, and what nbgrader would take away, and make student would leave."""
+    yield from problems(notebook)
+    for number, cell in enumerate(notebook.cells, 1):
+        for found in OF_NBGRADER.findall(cell.source):
+            yield number, cell, f"{found!r} is for nbgrader alone: load it there"
 
 
 def without_worked(notebook, answer):
@@ -66,7 +78,10 @@ def without_worked(notebook, answer):
         if not solutions.is_worked(cell):
             cells.append(copy.deepcopy(cell))
         elif not inside:
-            cells.append(nbformat.v4.new_markdown_cell(answer, id=cell.id))
+            cells.append(nbformat.v4.new_markdown_cell(answer))
+            del cells[-1]["id"]
+            if "id" in cell:  # Colab writes a format without
+                cells[-1].id = cell.id
         inside = solutions.is_worked(cell)
     return cells
 
@@ -106,7 +121,7 @@ def read_all(paths):
             first = str(error).partition("\n")[0][:200]
             wrong.append(f"{run_notebooks.shown(path)} cannot be read: {first}")
             continue
-        for number, cell, sentence in problems(notebooks[path]):
+        for number, cell, sentence in not_for_students(notebooks[path]):
             place = f"{run_notebooks.shown(path)}, cell {number} ({cell.get('id')})"
             wrong.append(f"{place}: {sentence}")
     if wrong:
