@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -58,6 +59,7 @@ STAND_INS = {
     "jupyter_core/paths.py": "jupyter_runtime_dir = str",
     "ipykernel/__init__.py": "",
     "ipykernel/kernelapp.py": "",
+    "pip/__init__.py": "",
     **{
         f"{name}/__init__.py": ""
         for name in "matplotlib_inline pandas requests PIL IPython ipywidgets torch".split()
@@ -94,12 +96,12 @@ class Machine:
         folder = f"{name.replace('-', '_')}-{version}.dist-info"
         write(self.site / folder / "METADATA", text)
 
-    def doctor(self, *arguments, python=None, **environ):
+    def doctor(self, *arguments, python=None, cwd=ROOT, **environ):
         """(exit status, text) of the doctor of this repository, not installed."""
         base = {k: v for k, v in os.environ.items() if not UNWANTED.match(k)}
         done = subprocess.run(
             [python or self.python, "-m", "d2l_ext.doctor", self.notebooks, *arguments],
-            cwd=ROOT,
+            cwd=cwd,
             env={**base, "HOME": str(self.home), **environ},
             capture_output=True,
             check=False,
@@ -152,7 +154,7 @@ def test_where_these_tests_run_nothing_stops(bare, monkeypatch):
     # With the list of fonts that is there: making it takes seconds.
     environ = {"PYTHONPATH": str(ROOT), "MPLCONFIGDIR": matplotlib.get_cachedir()}
     status, text = bare.doctor(python=sys.executable, **environ)
-    optional = {"no-torch", "no-widgets", "no-gpu"}
+    optional = {"no-torch", "no-widgets", "no-gpu", "no-pip"}
     assert status == 0 and set(names(text)) <= optional, text
     assert f"{ROOT / 'notebooks'}\n" in text and text.count("\n") < 20
 
@@ -170,12 +172,14 @@ def test_stand_ins_are_healthy(whole):
 def test_nothing_installed(bare):
     status, text = bare.doctor()
     expected = ["no-paddle", "no-d2l-ext", "no-d2l", "missing"]
-    assert (status, names(text)) == (1, [*expected, "no-widgets", "no-torch"])
+    notes = ["no-pip", "no-widgets", "no-torch"]
+    assert (status, names(text)) == (1, [*expected, *notes])
     pip = f"-> {bare.python} -m pip install"
     assert f'{pip} "paddlepaddle>=2.6.2,<3.4"\n' in text
     assert f"{pip} --no-deps d2l==0.17.6\n" in text
     assert f"{pip} numpy matplotlib matplotlib-inline pandas requests pillow" in text
-    assert text.endswith("Findings that stop a notebook: 4 of 6.\n")
+    assert f"    -> {bare.python} -m ensurepip; or " in text
+    assert text.endswith("Findings that stop a notebook: 4 of 7.\n")
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,26 @@ def test_a_copy_beside_the_notebooks_will_do(whole):
     for package in "d2l", "d2l_ext":
         shutil.move(whole.site / package, whole.notebooks / package)
     assert whole.doctor()[0] == 0
+
+
+def test_the_zip_for_students_brings_its_own(whole, tmp_path):
+    """And its wheel has the doctor, which is run from there."""
+    for package in "d2l", "d2l_ext":
+        shutil.rmtree(whole.site / package)
+    write(whole.notebooks / "packages" / "bundle_start.py", "")
+    write(whole.notebooks / "en" / "a.ipynb", notebook("python3"))
+    assert names(whole.doctor()[1]) == []
+    wheel = tmp_path / "d2l_ext-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("d2l_ext/__init__.py", "")  # the real one is not for stand-ins
+        for path in SOURCES:
+            file.write(path, f"d2l_ext/doctor/{path.name}")
+    whole.notebooks = whole.notebooks / "en"
+    environ = {"cwd": tmp_path, "PYTHONPATH": str(wheel)}
+    status, text = whole.doctor(**environ)
+    assert (status, names(text)) == (0, []), text
+    (whole.notebooks.parent / "packages" / "bundle_start.py").unlink()
+    assert names(whole.doctor()[1]) == ["no-d2l-ext", "no-d2l"]
 
 
 def test_d2l_of_another_release(whole):
@@ -234,6 +258,19 @@ def test_versions_that_were_not_tried_together(paddle, numpy, expected):
     for name, version in (("paddle", paddle), ("numpy", numpy)):
         seen.stages[name] = probe.Stage({"version": version}, "", "")
     assert [finding.name for finding in packages.versions(seen)] == expected
+
+
+@pytest.mark.parametrize("build", ["paddlepaddle", "paddlepaddle-gpu"])
+def test_another_paddle_comes_in_the_place_of_the_installed_one(whole, build):
+    """And not beside it: two builds are a finding themselves."""
+    code = PADDLE.replace("3.3.1", "2.5.2")
+    write(whole.site / "paddle" / "__init__.py", code)
+    code = STAND_INS["numpy/__init__.py"].replace("2.0.0", "1.26.4")
+    write(whole.site / "numpy" / "__init__.py", code)
+    whole.installed(build, "2.5.2")
+    status, text = whole.doctor()
+    assert (status, names(text)) == (0, ["paddle-untried"])
+    assert f"pip uninstall -y {build}, then {whole.python} -m pip install" in text
 
 
 def test_another_copy_of_d2l_ext_is_installed(whole):
@@ -394,6 +431,29 @@ def test_a_package_that_needs_another(whole):
     assert "d2l.paddle needs torchvision" in text and "install torchvision\n" in text
 
 
+@pytest.mark.parametrize(
+    "module, package", [("google", "protobuf"), ("dateutil.tz", "python-dateutil")]
+)
+def test_what_pip_calls_by_another_name(whole, module, package):
+    message = f"No module named {module!r}"
+    write(whole.site / "d2l" / "paddle.py", f"raise ImportError({message!r})")
+    status, text = whole.doctor()
+    assert (status, names(text)) == (1, ["needs"])
+    assert f"d2l.paddle needs {module}, " in text
+    assert f"-m pip install {package}\n" in text
+
+
+def test_a_package_too_old_to_have_what_another_needs(whole):
+    whole.installed("numpy", "1.19.5")
+    write(whole.site / "d2l_ext" / "__init__.py", "import numpy.typing")
+    text = "No module named 'numpy.typing'"
+    write(whole.site / "numpy" / "typing.py", f"raise ModuleNotFoundError({text!r})")
+    status, text = whole.doctor()
+    assert (status, names(text)) == (1, ["needs-part"])
+    assert "d2l_ext needs numpy.typing, which the installed numpy does not" in text
+    assert "-m pip install --upgrade numpy\n" in text
+
+
 def test_a_paddle_that_computes_something_else(whole):
     write(whole.site / "paddle" / "__init__.py", PADDLE.replace("4.0", "5.0"))
     status, text = whole.doctor()
@@ -486,8 +546,15 @@ def test_notebooks_that_ask_for_a_kernel_that_is_missing(whole):
     assert names(whole.doctor()[1]) == []
     write(whole.notebooks / "c.ipynb", notebook("py35-paddle1.2.0"))
     write(whole.notebooks / "d.ipynb", notebook("python3")[:-1] + "<<<<<<< ours")
+    write(whole.notebooks / "e.ipynb", '{"metadata": {"kernelspec": null}}')
+    write(whole.notebooks / "f.ipynb", notebook("python3").replace('"name"', '"named"'))
+    odd = '{"metadata": {"kernelspec": {"name": ["python3"]}}}'
     status, text = whole.doctor()
     assert (status, names(text)) == (1, ["kernel-missing", "unreadable"])
+    write(whole.notebooks / "g.ipynb", odd)
+    status, more = whole.doctor()
+    assert names(more) == ["kernel-missing", "unreadable", "unreadable"]
+    assert "g.ipynb is not a notebook" in more
     assert (
         "c.ipynb asks for the kernel `py35-paddle1.2.0`" in text
         and "d.ipynb is" in text
@@ -628,7 +695,7 @@ def test_a_check_that_fails_is_not_the_end():
     def broken():
         raise LookupError("no such thing")
 
-    (finding,) = doctor._isolated(broken)
+    (finding,) = doctor._isolated(lambda: broken())
     text = doctor.page([finding], [ROOT], chinese=False)
     assert "The check `broken` itself failed: LookupError: no such thing\n" in text
 
@@ -636,7 +703,7 @@ def test_a_check_that_fails_is_not_the_end():
 def test_it_speaks_chinese_where_the_locale_does(bare):
     status, text = bare.doctor(LANG="en_US.UTF-8", LC_ALL="zh_CN.UTF-8", PYTHONUTF8="1")
     assert status == 1 and "[出错] 这个Python里没有安装PaddlePaddle。\n    -> " in text
-    assert text.endswith("6条结果中有4条会使笔记本出错。\n")
+    assert text.endswith("7条结果中有4条会使笔记本出错。\n")
     text = bare.doctor(LANG="zh_CN.UTF-8", PYTHONIOENCODING="ascii")[1]
     assert names(text)[0] == "no-paddle"
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 import sys
+import traceback
 from pathlib import Path
 from typing import Callable
 
@@ -32,6 +33,7 @@ def examine(where: list[Path]) -> list[Finding]:
         lambda: folders.runtime(seen.value("kernels").get("runtime", "")),
         folders.ipython,
         lambda: folders.notebooks(where),
+        packages.no_pip,
         lambda: packages.optional(seen),
     ]
     return _sorted(checks)
@@ -81,8 +83,9 @@ def _isolated(check: Check) -> list[Finding]:
     try:
         return check()
     except Exception as error:
-        line = error.__traceback__.tb_next if error.__traceback__ else None
-        name = line.tb_frame.f_code.co_name if line else "?"
+        frames = traceback.extract_tb(error.__traceback__)[1:]
+        # Most are called by way of a lambda, whose name tells nothing.
+        name = next((f.name for f in frames if f.name != "<lambda>"), "?")
         return found(
             "check-failed", check=name, error=f"{type(error).__name__}: {error}"
         )

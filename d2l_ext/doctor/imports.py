@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import metadata
 
 from .finding import Finding, found
 from .probe import Probe
@@ -30,6 +31,19 @@ PATTERNS = (
     (r"(\S+\.so\S*): cannot open shared object", "shared-object"),
     (r"No module named '?([\w.]+)", "needs"),
 )
+# What pip calls a module that is named otherwise.
+PIP = {
+    "PIL": "pillow",
+    "attr": "attrs",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "distutils": "setuptools",
+    "google": "protobuf",
+    "mpl_toolkits": "matplotlib",
+    "pkg_resources": "setuptools",
+    "yaml": "pyyaml",
+    "zmq": "pyzmq",
+}
 NAMES = {"d2l": "d2l.paddle"}  # where the stage's name is not the module's
 
 
@@ -74,10 +88,26 @@ def _explain(module: str, error: str, noise: str) -> Finding:
         match = re.search(pattern, text)
         if match:
             detail = match[1] if match.re.groups and match[1] else match[0]
+            if name == "needs":
+                return _needs(detail, values)
             return Finding(name, dict(values, detail=detail))
     if error.startswith(("SIG", "status")):
         return Finding("crash", values)
     return Finding("slow" if error == "timeout" else "broken", values)
+
+
+def _needs(module: str, values: dict[str, str]) -> Finding:
+    """A module that is not there, or a part of a package, which is then too old."""
+    top = module.partition(".")[0]
+    package = PIP.get(top, top)
+    name = "needs"
+    if top != module:
+        try:
+            metadata.version(package)
+            name = "needs-part"
+        except metadata.PackageNotFoundError:
+            pass
+    return Finding(name, dict(values, detail=module, package=package))
 
 
 def gpu(probe: Probe) -> list[Finding]:

@@ -52,7 +52,9 @@ def notebooks(probe: Probe, folders: list[Path]) -> list[Finding]:
     for path in (p for folder in folders for p in sorted(folder.glob("*.ipynb"))):
         try:
             metadata = json.loads(path.read_text("utf-8"))["metadata"]
-            name = metadata.get("kernelspec", {}).get("name", NATIVE)
+            name = (metadata.get("kernelspec") or {}).get("name", NATIVE)
+            if not isinstance(name, str):
+                raise TypeError(name)
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             findings += found("unreadable", path=shown(path))
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import sys
@@ -53,14 +54,19 @@ def missing(probe: Probe, folders: list[Path]) -> list[Finding]:
         return not probe.place(name) and not any(whole(f / name, name) for f in folders)
 
     findings = found("no-paddle", package=PADDLE) if lacks("paddle") else []
-    if lacks("d2l_ext"):
-        findings += found("no-d2l-ext")
-    if lacks("d2l"):
-        findings += found("no-d2l", version=D2L)
+    if not all(map(brings_packages, folders)):
+        findings += found("no-d2l-ext") if lacks("d2l_ext") else []
+        findings += found("no-d2l", version=D2L) if lacks("d2l") else []
     absent = [pip for name, pip in NEEDED.items() if not probe.place(name)]
     if absent:
         findings += found("missing", names=" ".join(absent))
     return findings
+
+
+def brings_packages(folder: Path) -> bool:
+    """Whether it is of the zip of ``make aistudio``, whose first cell finds them."""
+    both = (folder, folder.parent)  # that of the English edition has none of its own
+    return any((place / "packages" / "bundle_start.py").exists() for place in both)
 
 
 def optional(probe: Probe) -> list[Finding]:
@@ -71,13 +77,17 @@ def optional(probe: Probe) -> list[Finding]:
 
 def paddles() -> list[Finding]:
     """Two builds of Paddle write over each other's files."""
+    builds = _builds()
+    return found("two-paddles", names=" ".join(builds)) if len(builds) > 1 else []
+
+
+def _builds() -> list[str]:
     names = {
         name.lower().replace("_", "-")
         for name in (d.metadata["Name"] for d in metadata.distributions())
         if name
     }
-    builds = sorted(name for name in names if re.fullmatch("paddlepaddle(-.*)?", name))
-    return found("two-paddles", names=" ".join(builds)) if len(builds) > 1 else []
+    return sorted(name for name in names if re.fullmatch("paddlepaddle(-.*)?", name))
 
 
 def d2l_without_paddle(probe: Probe) -> list[Finding]:
@@ -98,7 +108,9 @@ def versions(probe: Probe) -> list[Finding]:
     if numbers(paddle) < (3, 0) and numbers(numpy) >= (2, 0):
         return found("numpy-for-paddle", paddle=paddle, numpy=numpy)
     if not (2, 6) <= numbers(paddle) < (3, 4) and numbers(paddle) != (0, 0):
-        return found("paddle-untried", paddle=paddle, package=PADDLE)
+        # Another build beside it would write over its files.
+        old = " ".join(_builds()) or "paddlepaddle"
+        return found("paddle-untried", paddle=paddle, package=PADDLE, old=old)
     return []
 
 
@@ -118,6 +130,13 @@ def _files(folder: Path) -> dict[str, bytes]:
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*.py")
     }
+
+
+def no_pip() -> list[Finding]:
+    """Environments that uv makes have none, and the sentences call it."""
+    if importlib.util.find_spec("pip") is None:
+        return found("no-pip", python=shown(sys.executable))
+    return []
 
 
 def pip() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,10 @@ from typing import Any, NamedTuple
 
 LIMIT = 180  # seconds; the slowest import seen took 40, from a network folder
 MARK = "d2l_ext.doctor "  # begins the lines that are for us
-PROBED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probed.py")
+# Read in whatever way this was imported: in the zip for students it lies in a wheel.
+# (Of what lies in one, Python 3.8 and 3.9 do not know yet which package it is of.)
+PACKAGE = __name__.rpartition(".")[0]
+PROBED = (pkgutil.get_data(PACKAGE, "probed.py") or b"").decode("utf-8")
 # In the order of notebooks: Paddle first, but what it needs before it.
 STAGES = ["places", "numpy", "paddle", "d2l_ext", "matplotlib", "d2l", "kernels"]
 LOADED = "loaded"
@@ -23,9 +27,10 @@ before, path = [*sys.modules], [p for p in sys.path if p]
 mine = os.environ.get('PYTHONPATH', '').split(os.pathsep)
 mine = [os.path.abspath(p) for p in mine if p]
 sys.path[:] = [p for p in path if os.path.abspath(p) not in mine]
-import importlib.util, json, runpy
+import importlib.util, json
 sys.path[:] = path
-runpy.run_path(sys.argv[1], {'BEFORE': before}, '__main__')
+code = compile(sys.argv[1], 'probed.py', 'exec')
+exec(code, {'BEFORE': before, '__name__': '__main__'})
 """
 
 

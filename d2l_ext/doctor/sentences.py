@@ -187,13 +187,13 @@ SENTENCES = {
         True,
         (
             "{module} does not go with the protobuf that is installed: {error}",
-            '{pip} install --upgrade "protobuf>=3.20.2"; Paddle before 2.6 wants '
-            '"protobuf==3.20.2".',
+            '{pip} install --upgrade "protobuf>=3.20.2"; Paddle before 2.5, and on '
+            'Windows before 3.0, wants "protobuf==3.20.2".',
         ),
         (
             "{module}与已安装的protobuf不相容：{error}",
-            '{pip} install --upgrade "protobuf>=3.20.2"；Paddle 2.6以前的版本要'
-            '"protobuf==3.20.2"。',
+            '{pip} install --upgrade "protobuf>=3.20.2"；2.5以前的Paddle，以及Windows上'
+            '3.0以前的，要"protobuf==3.20.2"。',
         ),
     ),
     "gpu-driver": Sentence(
@@ -261,8 +261,19 @@ SENTENCES = {
     ),
     "needs": Sentence(
         True,
-        ("{module} needs {detail}, which is not installed.", "{pip} install {detail}"),
-        ("{module}需要{detail}，这里没有安装。", "{pip} install {detail}"),
+        ("{module} needs {detail}, which is not installed.", "{pip} install {package}"),
+        ("{module}需要{detail}，这里没有安装。", "{pip} install {package}"),
+    ),
+    "needs-part": Sentence(
+        True,
+        (
+            "{module} needs {detail}, which the installed {package} does not have.",
+            "{pip} install --upgrade {package}",
+        ),
+        (
+            "{module}需要{detail}，已安装的{package}里没有。",
+            "{pip} install --upgrade {package}",
+        ),
     ),
     "crash": Sentence(
         True,
@@ -459,11 +470,12 @@ SENTENCES = {
         (
             "The notebooks were not tried with Paddle {paddle}, but with 2.6.2 to 3.3; with 2.5.2, "
             "only those in the zip of `make aistudio`.",
-            'If one fails, in an environment of your own: {pip} install "{package}"',
+            "If one fails, in an environment of your own: {pip} uninstall -y {old}, then "
+            '{pip} install "{package}"',
         ),
         (
             "没有用Paddle {paddle}试过这些笔记本；试过的是2.6.2到3.3，2.5.2只试过`make aistudio`的zip。",
-            '如果出错，在自己的环境中：{pip} install "{package}"',
+            '如果出错，在自己的环境中：{pip} uninstall -y {old}，再{pip} install "{package}"',
         ),
     ),
     "no-gpu": Sentence(
@@ -518,6 +530,17 @@ SENTENCES = {
             "{pip} install ipywidgets",
         ),
         ("没有安装ipywidgets：带滑块的图只显示为图片。", "{pip} install ipywidgets"),
+    ),
+    "no-pip": Sentence(
+        False,
+        (
+            "This Python has no pip, which the commands on such a page call.",
+            "{python} -m ensurepip; or install with what made it: uv pip, conda.",
+        ),
+        (
+            "这个Python里没有pip，而这里的命令要用它。",
+            "{python} -m ensurepip；或者用建这个环境的程序安装：uv pip、conda。",
+        ),
     ),
     "no-torch": Sentence(
         False,
