@@ -576,6 +576,17 @@ def test_folders_that_cannot_be_written_to(whole, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
+def test_a_home_folder_that_packages_cannot_write_to(whole):
+    """It is no fault of theirs, and to install them anew would not help."""
+    code = "import os; os.makedirs(os.path.expanduser('~/.cache/{}'))\n"
+    write(whole.site / "paddle" / "__init__.py", code.format("paddle") + PADDLE)
+    write(whole.site / "ipykernel" / "kernelapp.py", code.format("ipython"))
+    status, text = whole.doctor(HOME="/proc")
+    assert (status, names(text)) == (1, ["home", "ipython"]), text
+    assert "The home folder, /proc, cannot be written to" in text
+    assert whole.doctor()[0] == 0
+
+
 def test_a_locked_folder_of_notebooks():
     (finding,) = folders.notebooks([Path("/proc")])
     assert finding.name == "read-only" and not SENTENCES["read-only"].stops

@@ -7,6 +7,7 @@ import re
 from importlib import metadata
 
 from .finding import Finding, found
+from .folders import writable
 from .probe import Probe
 
 # What is in the text of an error, and the finding. The first that matches is the cause.
@@ -44,7 +45,10 @@ PIP = {
     "yaml": "pyyaml",
     "zmq": "pyzmq",
 }
-NAMES = {"d2l": "d2l.paddle"}  # where the stage's name is not the module's
+NAMES = {
+    "d2l": "d2l.paddle",
+    "kernels": "ipykernel",
+}  # where the stage's name is not the module's
 
 
 def imports(probe: Probe) -> list[Finding]:
@@ -78,6 +82,9 @@ def _is_known(probe: Probe, stage: str, error: str) -> bool:
 
 
 def _explain(module: str, error: str, noise: str) -> Finding:
+    home = os.path.expanduser("~")
+    if os.path.join(home, "") in error and not writable(home):
+        return Finding("home", {"folder": home})
     text = f"{error}\n{noise}"
     last = " ".join(error.split())
     values = {

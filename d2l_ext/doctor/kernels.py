@@ -26,7 +26,8 @@ def native(probe: Probe) -> list[Finding]:
         return []
     where = "sys-prefix" if _is_in(folder, sys.prefix) else "user"
     command = f"{shown(sys.executable)} -m ipykernel install --{where}"
-    values = {"python": shown(argv[0]), "folder": shown(folder), "command": command}
+    python = shown(argv[0]) if os.path.dirname(argv[0]) else argv[0]
+    values = {"python": python, "folder": shown(folder), "command": command}
     return found("kernel-other", **values)
 
 

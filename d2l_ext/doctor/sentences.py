@@ -356,6 +356,17 @@ SENTENCES = {
             "重新取得这个文件（git checkout -- 文件名），或做完合并。",
         ),
     ),
+    "home": Sentence(
+        True,
+        (
+            "The home folder, {folder}, cannot be written to, and packages do.",
+            "Set HOME to a folder of yours before Jupyter starts.",
+        ),
+        (
+            "主文件夹{folder}不能写入，而有的包要写入它。",
+            "在启动Jupyter之前把HOME设为自己的文件夹。",
+        ),
+    ),
     "temporary": Sentence(
         True,
         (
