@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
-import numpy.typing as npt
+import numpy as np
 
 from ._paddle import paddle
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
+else:  # NumPy before 1.22 and Python 3.8 know no other
+    Array = np.ndarray
 
 # A length for each example, or for each query of each example.
 Lengths = Union[paddle.Tensor, Array, Sequence[float], Sequence[Sequence[float]]]

@@ -220,8 +220,7 @@ def _no_echo() -> None:
     """IPython calls this instead of printing the object that a cell ends with."""
 
 
-# Not of a parametrized type: neither Python 3.8 nor NumPy 2.5 derives a class from it.
-class _SilentArray(np.ndarray):  # type: ignore[type-arg, unused-ignore]
+class _SilentArray(Array):
     def _ipython_display_(self) -> None:
         _no_echo()
 

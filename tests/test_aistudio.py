@@ -356,15 +356,15 @@ def test_a_package_that_is_broken_is_named(unpacked, clean, name):
     "paddle, numpy, old",
     [
         ("2.4.2", "1.24.4", True),
-        ("2.5.2", "1.19.5", True),
-        ("2.5.2", "1.21.0", False),
+        ("2.5.2", "1.18.5", True),
+        ("2.5.2", "1.19.0", False),
         ("0.0.0", "1.24.4", False),
     ],
 )
 def test_what_fails_though_paddle_does_not_is_not_called_paddle_s(
     monkeypatch, paddle, numpy, old
 ):
-    """Before Paddle 2.5 and NumPy 1.21, d2l_ext cannot be imported."""
+    """Before Paddle 2.5 and NumPy 1.19, d2l_ext cannot be imported."""
     for name, version in ("paddle", paddle), ("numpy", numpy):
         module = importlib.import_module(name)
         monkeypatch.setattr(module, "__version__", version)
@@ -554,6 +554,19 @@ def test_versions_that_were_not_tried_are_named(monkeypatch, capsys, version, no
     *notes, ready = capsys.readouterr().out.splitlines()
     assert "".join(notes).startswith(note) and len(notes) == bool(note)
     assert ready.startswith("Ready: this machine, Python 3.")
+
+
+def test_an_old_matplotlib_is_named(monkeypatch, capsys):
+    import matplotlib
+
+    monkeypatch.setattr(bundle_start, "use_packages", lambda say: None)
+    monkeypatch.setattr(bundle_start, "install_missing", lambda say: [])
+    for version, count in ("3.4.3", 2), ("3.5.0", 1), ("3.10.9", 1):
+        monkeypatch.setattr(matplotlib, "__version__", version)
+        bundle_start.start("en")
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == count
+        assert count == 1 or f"matplotlib {version} is older than 3.5" in lines[0]
 
 
 def test_a_nightly_of_2_5_is_known_by_what_it_lacks():

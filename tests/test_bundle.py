@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+import bundle_start
 import test_bundle
 from aistudio import FOLDER
 
@@ -91,3 +92,13 @@ def test_notebooks_ask_for_a_kernel_that_is_not_there(environment, tmp_path):
         assert nbformat.read(path, 4).metadata.kernelspec.name == test_bundle.FOREIGN
         assert path.stat().st_mode & 0o222 == 0
         assert (folder / "en").stat().st_mode & 0o222 == 0
+
+
+def test_the_first_row_has_the_oldest_of_all():
+    wanted = test_bundle.Environment("", test_bundle.ROWS[0]).requirements()
+    for name, oldest in [
+        ("numpy", bundle_start.OLDEST_NUMPY),
+        ("matplotlib", bundle_start.OLDEST_MATPLOTLIB),
+    ]:
+        assert f"{name}=={bundle_start.dotted(oldest)}.*" in wanted
+    assert test_bundle.ROWS[0].python == bundle_start.dotted(bundle_start.OLDEST)

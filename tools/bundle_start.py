@@ -36,7 +36,8 @@ NEEDED = {
 # Paddle imports setuptools, and says so only for some versions of Python.
 PADDLE = {"paddle": "paddlepaddle>=2.6.2,<3.4", "setuptools": "setuptools"}
 OLDEST = (3, 8)  # what d2l_ext needs
-OLDEST_PADDLE, OLDEST_NUMPY = [2, 5], [1, 21]
+OLDEST_PADDLE, OLDEST_NUMPY = [2, 5], [1, 19]
+OLDEST_MATPLOTLIB = [3, 5]  # whose set_xticks() takes labels
 NEWEST = {"Python": "3.13", "Paddle": "3.3"}
 NAMES = {"torch": "PyTorch"}
 
@@ -64,6 +65,8 @@ ZH = {
     "2.5": "注意：飞桨{paddle}缺少这些notebook要用的几项功能，已在这个内核里补上，"
     "装好的飞桨没有改动。",
     "old paddle": "注意：飞桨{paddle}太旧，试过的最旧的版本是2.5.2。",
+    "old matplotlib": "注意：matplotlib {matplotlib}比3.5旧，在刻度上写词的图会出错，"
+    "例如10.4里的。",
     "new": "注意：{name} {version}比试过的新，试过的最新是{newest}。",
     "nightly": "注意：这里的飞桨（{paddle}）不是正式版，没有试过；试过的是2.5到3.3。",
     "optional": "注意：这个notebook还要用{names}，这里没有；不装也可以阅读保存的输出。",
@@ -94,6 +97,8 @@ EN = {
     "2.5": "Note: Paddle {paddle} lacks a few things that these notebooks use. This "
     "kernel has them now; the installed Paddle is unchanged.",
     "old paddle": "Note: Paddle {paddle} is too old: the oldest tried is 2.5.2.",
+    "old matplotlib": "Note: matplotlib {matplotlib} is older than 3.5: figures with "
+    "words at their ticks fail, for example in 10.4.",
     "new": "Note: {name} {version} is newer than what was tried, up to {newest}.",
     "nightly": "Note: this Paddle ({paddle}) is not a release, and was not tried; 2.5 "
     "to 3.3 were.",
@@ -131,6 +136,8 @@ def start(language, also=()):
         print(say["old paddle"].format(**facts))
     elif numbers(facts["paddle"])[:2] == [2, 5]:
         print(say["2.5"].format(**facts))
+    if numbers(facts["matplotlib"]) < OLDEST_MATPLOTLIB:
+        print(say["old matplotlib"].format(**facts))
     for name, newest in NEWEST.items():
         version = facts[name.lower()]
         if numbers(version)[:2] > numbers(newest):

@@ -24,10 +24,10 @@ from test_matrix import Environment as MatrixEnvironment
 ZIP = Path(ROOT, "build", "aistudio.zip")
 SCRIPT = Path(ROOT, "tools", "run_bundle.py")
 
-# The oldest Paddle that students meet; of 2.5, only the GPU build is on PyPI, and it
+# The oldest that students meet; of Paddle 2.5, only the GPU build is on PyPI, and it
 # computes on the CPU as well. Then one that many have, and the newest.
 ROWS = [
-    Row("3.8", "2.5.2" + GPU_BUILD, NEWEST, NEWEST),
+    Row("3.8", "2.5.2" + GPU_BUILD, "1.19", "3.5"),
     Row("3.9", "2.6.2", NEWEST, NEWEST),
     Row("3.12", "3.3.1", NEWEST, NEWEST),
 ]
@@ -41,15 +41,16 @@ LONGEST = "10-4", "10-7"  # first, so that no processor waits for them in the en
 
 
 class Environment(MatrixEnvironment):
-    """What a platform has: of all but Paddle, whatever pip takes."""
+    """What a platform has: Paddle, and else whatever pip takes if no row says more."""
 
     FOLDER = "bundle"
 
     def requirements(self):
         version = self.row.paddle.replace(GPU_BUILD, "")
         name = "paddlepaddle-gpu" if self.flavour == "gpu" else "paddlepaddle"
-        built_for = ["numpy<2"] if version.startswith("2") else []
-        return [f"{name}=={version}", *built_for, *PLATFORM]
+        needs = [f"{name}=={version}", *PLATFORM, *self.older()]
+        # What Paddle 2 was built for; a platform has seen to that.
+        return [*needs, "numpy<2"] if version.startswith("2") else needs
 
     def installs(self):
         for wants, doing in super().installs():

@@ -109,11 +109,14 @@ class Environment(setup_env.Environment):
         needs = ["-e", f".[{self.flavour},notebooks,test]"]
         if self.flavour == "cpu":
             needs.append("paddlepaddle==" + to_the_patch(self.row.paddle))
+        return needs + list(self.older())
+
+    def older(self):
+        """The libraries of which the row wants another release than the newest."""
         for name in "numpy", "matplotlib":
             version = getattr(self.row, name)
             if version:
-                needs.append(f"{name}=={to_the_patch(version)}")
-        return needs
+                yield f"{name}=={to_the_patch(version)}"
 
     def installs(self):
         """One pip after the other."""
