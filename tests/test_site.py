@@ -1,11 +1,10 @@
 """`make site`: every link leads somewhere, offline, and a browser shows what was meant."""
 
+import errno
 import functools
-import http.server
 import importlib.util
 import json
 import re
-import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, unquote, urljoin, urlsplit
@@ -17,6 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 import install_site
 import make_site
 import run_records
+from problems import Problem
 
 from . import browser
 
@@ -49,11 +49,13 @@ class Page(HTMLParser):
         super().__init__()
         self.loads, self.links, self.ids, self.pictures = [], [], set(), []
         self.lang, self.title, self.tag = None, "", None
+        self.folded, self.shown, self.inside = "", "", 0
         self.text = path.read_text(encoding="utf-8")
         self.feed(self.text)
 
     def handle_starttag(self, tag, attrs):
         attrs, self.tag = dict(attrs), tag
+        self.inside += tag == "details" and attrs.get("class") == "solution"
         self.ids.add(attrs.get("id"))
         if tag == "html":
             self.lang = attrs.get("lang")
@@ -72,9 +74,14 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.tag == "title":
             self.title += data
+        elif self.inside:
+            self.folded += data
+        else:
+            self.shown += data
 
     def handle_endtag(self, tag):
         self.tag = None
+        self.inside -= tag == "details"
 
 
 @functools.cache
@@ -141,6 +148,15 @@ def test_each_page_has_its_language_title_and_described_pictures(site):
     assert pictures[0] == "图10.6.1 比较CNN（略去填充词元）、RNN和自注意力。"
 
 
+def test_buttons_of_chinese_pages_are_labelled_in_chinese(site):
+    for path in site.glob("*.html"):
+        text = page(path).text
+        labels = set(re.findall(r'(?:title|aria-label)="([^"\u4e00-\u9fff]*)"', text))
+        assert labels <= {"English", "10.7 Transformer"}, path.name
+        for words in "System Settings", "Back to top", "Skip to main content", "列印":
+            assert words not in text
+
+
 def test_nothing_of_the_generator_is_left(site):
     for path in pages(site):
         for words in (
@@ -154,6 +170,53 @@ def test_nothing_of_the_generator_is_left(site):
         download = site / "_sources" / path.name
         assert download.read_bytes() == path.read_bytes()
         assert f"_sources/{path.name}" in page(site / f"{path.stem}.html").links
+
+
+def test_all_of_a_solution_is_folded_and_nothing_else(site):
+    for path in pages(site):
+        found, mark = page(path), "Solution." if path.parent.name == "en" else "解答。"
+        exercises = len(re.findall(r"<h3>(?:练习|Exercise )\d", found.text))
+        assert (
+            found.folded.count(mark)
+            == found.folded.count("BEGIN SOLUTION")
+            == exercises
+        )
+        # The text before the exercises says what the marks are.
+        assert not re.search(f"(?<!份){re.escape(mark)}", found.shown)
+        assert found.shown.count("BEGIN SOLUTION") <= 1
+        assert not re.search(
+            "检查练习|Check of exercise|参考文献|References", found.folded
+        )
+
+
+def test_a_number_in_brackets_leads_to_the_reference(site):
+    found = page(site / "10-6-self-attention-and-positional-encoding.html")
+    assert found.text.count('id="reference-') == 9
+    assert {f"#reference-{n}" for n in (1, 2, 3, 5, 6, 7, 8, 9)} <= set(found.links)
+    assert page(site / "status.html").text.count("#reference-") == 0
+
+
+def test_no_line_begins_with_the_punctuation_after_a_formula(site):
+    for path in pages(site):
+        assert not re.search(
+            r'(?<!class="together">)(?<!class="together">[（(“《[])'
+            r'<span class="math[^>]*>\\\([^<]*</span>[，。；：、）)”,.;]',
+            page(path).text,
+        ), path.name
+
+
+def test_what_only_the_generator_needs_is_left_out(site):
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*")}
+    assert not [name for name in files if re.search(r"\.map$|jupyter_execute", name)]
+    assert sum((site / name).stat().st_size for name in files) < 40e6
+
+
+def test_the_switch_of_language_is_on_every_page_and_stays_in_the_window(site):
+    for path in pages(site):
+        switch = re.search(r"<a[^>]*language-button[^>]*>", page(path).text)[0]
+        assert "_blank" not in switch, path.name
+        other = "zh-CN" if path.parent.name == "en" else "en"
+        assert f'hreflang="{other}"' in switch
 
 
 def test_without_an_address_there_is_no_button_that_leads_to_one(site):
@@ -213,6 +276,30 @@ def test_pages_are_quiet_formulas_set_and_nothing_is_wider_than_a_phone(site, ch
 
 
 @in_browser
+def test_code_and_numbered_formulas_fit_beside_the_sidebars(site, chromium):
+    chromium.size(1280, 900)
+    too_wide = (
+        "(document.querySelectorAll('details').forEach(d => d.open = true),"
+        "[...document.querySelectorAll('.cell_input pre, mjx-container[display]')]"
+        ".filter(e => e.scrollWidth > e.clientWidth).map(e => e.innerText))"
+    )
+    fitted = "!globalThis.MathJax || !document.querySelector('mjx-container[display]:not([data-size])')"
+    for path in pages(site):
+        chromium.open(path.as_uri())
+        chromium.wait(fitted)
+        assert chromium.run(too_wide) == [], path.name
+    check_quiet(chromium, site.as_uri())
+
+
+@in_browser
+def test_wide_tables_are_scrolled_on_a_phone(site, chromium):
+    chromium.size(390, 844)
+    chromium.open((site / "10-6d-positions.html").as_uri())
+    narrowest = "Math.min(...[...document.querySelectorAll('article td')].map(c => c.offsetWidth))"
+    assert chromium.run(narrowest) >= 80
+
+
+@in_browser
 def test_numbers_of_formulas_are_those_of_the_tags(site, chromium):
     chromium.open((site / "10-6b-attention-cost.html").as_uri())
     # Drawn as outlines, of which each names its character.
@@ -229,11 +316,12 @@ def test_numbers_of_formulas_are_those_of_the_tags(site, chromium):
 def found(chromium, start, query):
     """The pages that a search lists."""
     chromium.open(f"{start}/search.html?q={quote(query)}")
-    chromium.wait("/完成|没有|未匹配|not match/.test(document.body.innerText)")
+    chromium.wait("/完成|没有|未匹配|finished|not match/.test(document.body.innerText)")
     script = "[...document.querySelectorAll('#search-results li > a')].map(a => a.href)"
-    return {
-        Path(urlsplit(address).path).stem: address for address in chromium.run(script)
-    }
+    addresses = {}
+    for address in chromium.run(script):
+        addresses.setdefault(Path(urlsplit(address).path).stem, address)
+    return addresses
 
 
 def pages_with(*words):
@@ -254,7 +342,9 @@ QUERIES = [
     "键",
     "掩蔽 softmax",
     "RoPE",
-    "时间复杂度和",
+    "计算复杂度分别是",
+    "Transformer解码器",
+    "10.6.2",
 ]
 
 
@@ -275,6 +365,50 @@ def test_search_does_not_find_what_is_nowhere(site, chromium):
     assert pages_with("内部注意力") <= few < {path.stem for path in NOTEBOOKS}
 
 
+FIRST = {
+    "多头注意力": "10-5-multi-head-attention.html",
+    "位置编码": "10-6-self-attention-and-positional-encoding.html#id4",
+    "MultiHeadAttention": "10-5-multi-head-attention.html#id3",
+    "（10.6.2）": "10-6-self-attention-and-positional-encoding.html#equation-10.6.2",
+    "图10.6.1": "10-6-self-attention-and-positional-encoding.html#figure-10.6.1",
+    "旋转位置编码是什么？": "10-6d-positions.html#id5",
+    "bahdanau注意力": "10-4-bahdanau-attention.html",
+}
+FIRST_ENGLISH = {
+    "multi-head attention": "10-5-multi-head-attention.html",
+    "Masked Softmax": "10-3-attention-scoring-functions.html#masked-softmax-operation",
+    "figure 10.6.1": "10-6-self-attention-and-positional-encoding.html#figure-10.6.1",
+    "positional encodings": "10-6-self-attention-and-positional-encoding.html"
+    "#positional-encoding",
+    "Nadarya": "10-2-nadaraya-watson.html",
+}
+
+
+@in_browser
+@pytest.mark.parametrize("query", [*FIRST, *FIRST_ENGLISH])
+def test_the_best_place_comes_first(site, chromium, query):
+    home = site / "en" if query in FIRST_ENGLISH else site
+    expected = {**FIRST, **FIRST_ENGLISH}[query]
+    first = next(iter(found(chromium, home.as_uri(), query).values()))
+    assert first == f"{home.as_uri()}/{expected}"
+
+
+@in_browser
+def test_a_result_shows_the_words_in_their_sentence(site, chromium):
+    found(chromium, site.as_uri(), "外推")
+    marks = "[...document.querySelectorAll('#search-results p.context mark')]"
+    assert set(chromium.run(f"{marks}.map(m => m.textContent)")) == {"外推"}
+    status = "document.querySelector('#search-results .search-summary').innerText"
+    assert "相近" not in chromium.run(status)
+    found(chromium, site.as_uri(), "位置编吗")
+    assert "没有找到“位置编吗”" in chromium.run(status)
+    found(chromium, (site / "en").as_uri(), "<b>softmaks")
+    assert "Nothing has “<b>softmaks”" in chromium.run(status)
+    for query in "", "，。", "[", "\\", "a" * 500:
+        found(chromium, site.as_uri(), query) if query else None
+    check_quiet(chromium, site.as_uri())
+
+
 @in_browser
 def test_the_word_is_marked_on_the_page_that_was_found(site, chromium):
     address = found(chromium, site.as_uri(), "自注意力")
@@ -285,35 +419,6 @@ def test_the_word_is_marked_on_the_page_that_was_found(site, chromium):
     chromium.wait(f"{marked}.length > 0")
     assert set(chromium.run(marked)) == {"自注意力"}
     check_quiet(chromium, site.as_uri())
-
-
-@in_browser
-def test_from_a_server_results_have_excerpts(site, chromium):
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-        def do_GET(self):
-            if self.path == "/favicon.ico":  # a browser asks every server for it
-                self.send_response(204)
-                self.end_headers()
-            else:
-                super().do_GET()
-
-    handler = functools.partial(Handler, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        start = f"http://127.0.0.1:{server.server_port}"
-        chromium.requests.clear()
-        assert "10-6d-positions" in found(chromium, start, "位置编码")
-        chromium.wait(
-            "document.querySelectorAll('#search-results p.context').length > 3"
-        )
-        excerpt = "document.querySelector('#search-results p.context').innerText"
-        assert "位置" in chromium.run(excerpt) or "编码" in chromium.run(excerpt)
-        check_quiet(chromium, start)
-        server.shutdown()
-    chromium.requests.clear()
 
 
 @in_browser
@@ -386,25 +491,87 @@ def test_two_languages_with_a_switch_where_both_have_the_page(project):
     assert colab + "en/10-1-a.ipynb" in english.links
     assert "https://aistudio.baidu.com/p" in one.links
     assert one.pictures == ["一条线x在升。"]
-    assert "显示解答" in one.text and "\\begin{split}" not in one.text
+    assert "<summary>解答</summary>" in one.text and "\\begin{split}" not in one.text
     assert "10-1-a.html#equation-10.1.1" in two.links
     assert sorted(p.name for p in target.parent.iterdir()) == ["site"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["见[丙](10-3-c.ipynb)。", "## 甲\n\n#### 跳过一级", "```{nothing}\n```"],
-)
-def test_a_warning_fails_the_build_and_leaves_the_old_book(project, capfd, text):
+FAULTS = {
+    "见[丙](10-3-c.ipynb)。": "'10-3-c.ipynb'",
+    "见[甲](10-1-a.ipynb#nowhere)。": "'nowhere'",
+    "由（10.1.9）可知。": "there is no (10.1.9)",
+    "如图10.1.9所示。": "there is no 图10.1.9",
+    "$$a \\tag{10.1.1}$$": "(10.1.1) is already in 10-1-a",
+    "$$a \\tag{10.2.1} \\tag{10.2.2}$$": "several numbers",
+    "![图](no.png)": "no.png",
+    '<img src="no.png">': "no.png",
+    "# 10.2 又一个标题": "a second title",
+    "#### 跳过一级": "header level",
+    "```{nothing}\n```": "'nothing'",
+}
+OUTPUTS = {
+    "stderr": new_output("stream", name="stderr", text="UserWarning: old\n"),
+    "the cell ended in NameError": new_output("error", ename="NameError", evalue="x"),
+    "unknown output mime type": new_output("display_data", {"application/x-none": "x"}),
+}
+
+
+def failed_build(project, capfd, cell):
+    """What is said of a notebook with this as its second cell."""
     target = project / "build" / "site"
     target.mkdir(parents=True)
     (target / "old.html").write_text("old")
-    save(
-        project / "notebooks", "10-2-b.ipynb", new_markdown_cell(f"# 10.2 乙\n\n{text}")
-    )
+    cell["id"] = "the-cell"
+    save(project / "notebooks", "10-2-b.ipynb", new_markdown_cell("# 10.2 乙"), cell)
     assert not make_site.make(target, NO_SETTINGS, project / "no-runs.json")
-    assert "WARNING" in capfd.readouterr().err
     assert [path.name for path in target.iterdir()] == ["old.html"]
+    assert [path.name for path in target.parent.iterdir()] == ["site"]
+    return capfd.readouterr().err
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_a_fault_fails_the_build_and_leaves_the_old_book(project, capfd, text):
+    said = failed_build(project, capfd, new_markdown_cell(f"前一行。\n\n{text}"))
+    assert FAULTS[text] in said
+    place = "notebooks/10-2-b.ipynb, cell 2 (the-cell), line"
+    assert re.search(re.escape(place) + r" \d+: (?:WARNING|ERROR): ", said), said
+
+
+@pytest.mark.parametrize("reason", OUTPUTS)
+def test_an_output_that_should_not_be_fails_the_build(project, capfd, reason):
+    said = failed_build(project, capfd, new_code_cell("f()", outputs=[OUTPUTS[reason]]))
+    assert "notebooks/10-2-b.ipynb, cell 2 (the-cell)" in said and reason in said
+
+
+def test_the_line_is_that_of_the_cell(project, capfd):
+    said = failed_build(project, capfd, new_markdown_cell("一\n\n二\n\n[三](x.ipynb)"))
+    assert "cell 2 (the-cell), line 5: WARNING" in said
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"cells": '])
+def test_a_file_that_is_no_notebook_is_named(project, text):
+    (project / "notebooks" / "10-2-b.ipynb").write_text(text)
+    with pytest.raises(Problem, match=r"notebooks/10-2-b\.ipynb is not a notebook"):
+        make_site.make(project / "site", NO_SETTINGS, project / "no-runs.json")
+    assert not (project / "site-work").exists()
+
+
+@pytest.mark.parametrize(
+    "error, status, said",
+    [
+        (KeyboardInterrupt(), 130, "Interrupted"),
+        (OSError(errno.EROFS, "read-only"), 1, "No right to write in"),
+        (Problem("x is not a notebook"), 1, "site: x is not a notebook"),
+    ],
+)
+def test_what_stops_it_is_said_in_a_sentence(monkeypatch, capsys, error, status, said):
+    def stopped(*_):
+        raise error
+
+    monkeypatch.setattr(make_site, "make", stopped)
+    monkeypatch.setattr(install_site, "main", lambda: 0)
+    assert make_site.main([]) == status
+    assert said in capsys.readouterr().err
 
 
 def rows(project, records):
@@ -419,7 +586,10 @@ def rows(project, records):
 NEVER = ["–", "–", "–", "还没有在这里执行过"]
 
 
-@pytest.mark.parametrize("records", ["", "{", "[]", {}])
+OLDER = {"10-1-a": {"seconds": 3.0}, "10-2-b": "passed"}
+
+
+@pytest.mark.parametrize("records", ["", "{", "[]", {}, OLDER])
 def test_status_of_what_was_never_executed(project, records):
     assert rows(project, records) == [NEVER, NEVER]
 

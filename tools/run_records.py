@@ -58,7 +58,18 @@ def read(file):
         records = json.loads(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return records if isinstance(records, dict) else {}
+    if not isinstance(records, dict):
+        return {}
+    return {name: record for name, record in records.items() if is_record(record)}
+
+
+def is_record(found):
+    """A file of another version of this tool may say other things of a run."""
+    kinds = {"code": str, "date": str, "passed": bool, "seconds": (int, float)}
+    kinds["versions"] = dict
+    return isinstance(found, dict) and all(
+        isinstance(found.get(key), kind) for key, kind in kinds.items()
+    )
 
 
 def updated(file, path, notebook, seconds, passed):

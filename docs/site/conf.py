@@ -15,10 +15,8 @@ html_title = "Attention, on PaddlePaddle" if ENGLISH else "注意力机制（飞
 
 # The outputs are those in the notebooks, which the gate has compared.
 nb_execution_mode = "off"
-# What is folded are solutions.
-nb_code_prompt_show = "Show the solution" if ENGLISH else "显示解答"
-nb_code_prompt_hide = "Hide the solution" if ENGLISH else "收起解答"
-myst_enable_extensions = ["dollarmath"]
+nb_output_stderr = "warn"
+myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 3
 
 html_theme = "sphinx_book_theme"
@@ -35,7 +33,7 @@ html_theme_options = {
 MATHJAX = Path(str(files("mathjax"))) / "static/mathjax/es5/tex-svg-full.js"
 html_static_path = ["static", str(MATHJAX)]
 html_css_files = ["book.css"]
-html_js_files = ["book.js"]
+html_js_files = ["book.js", "search.js"]
 html_context = {"default_mode": "auto"}
 mathjax_path = MATHJAX.name
 mathjax3_config = {

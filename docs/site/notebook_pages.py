@@ -5,14 +5,20 @@ import json
 import re
 from pathlib import Path
 
-from chinese_search import ChineseSearch
+import search_index
 from docutils import nodes
-from sphinx.search import languages
+from sphinx.util import logging
 
+LOGGER = logging.getLogger(__name__)
+CELL = 10_000  # MyST-NB's line 30007 is line 6 of the third cell
 TAG = re.compile(r"\\tag\{([^}]+)\}")
 NUMBER = r"\d+\.\d+[a-z]?\.\d+"
 FIGURE = re.compile(rf"(?:图|Figure )({NUMBER})")
-MENTION = re.compile(rf"[（(]({NUMBER})[）)]|(?:图|Figure ){NUMBER}")
+MENTION = re.compile(rf"[（(]({NUMBER})[）)]|(?:图|Figure )({NUMBER})")
+CITATION = re.compile(r"\[\d+(?:(?:, |–)\d+)*\]")
+REFERENCES = ("参考文献", "References")
+OPENS = re.compile(r"[（(“《\[]+$")
+CLOSES = re.compile(r"(?:[，。；：、？！）”》…,.;:?!)\]%]|[-'’]\w+)+")
 COLAB = "https://colab.research.google.com/github"
 
 
@@ -20,20 +26,32 @@ COLAB = "https://colab.research.google.com/github"
 
 
 def prepare(app, docname, source):
-    """Fold solutions, and give each picture the sentence below it as its alt text."""
+    """Give each picture the sentence below it as its alt text; note what is folded."""
     if Path(app.env.doc2path(docname)).suffix == ".ipynb":
         notebook = json.loads(source[0])
-        for cell, below in zip(notebook["cells"], [*notebook["cells"][1:], {}]):
+        cells = notebook["cells"]
+        for number, (cell, below) in enumerate(zip(cells, [*cells[1:], {}]), start=1):
             if cell["cell_type"] == "code":
-                fold(cell)
                 describe(cell, below)
+                complain_of_errors(cell, (docname, number * CELL))
+        app.env.site_folded[docname] = {
+            number for number, cell in enumerate(cells, start=1) if is_solution(cell)
+        }
         source[0] = json.dumps(notebook)
 
 
-def fold(cell):
-    tags = cell["metadata"].setdefault("tags", [])
-    if "solution" in tags or "### BEGIN SOLUTION" in "".join(cell["source"]):
-        tags.append("hide-cell")
+def is_solution(cell):
+    if "solution" in cell["metadata"].get("tags", []):
+        return True
+    marked = "### BEGIN SOLUTION" in "".join(cell["source"])
+    return cell["cell_type"] == "code" and marked
+
+
+def complain_of_errors(cell, location):
+    expected = "raises-exception" in cell["metadata"].get("tags", [])
+    for output in cell["outputs"]:
+        if output["output_type"] == "error" and not expected:
+            LOGGER.warning("the cell ended in %s", output["ename"], location=location)
 
 
 def describe(cell, below):
@@ -55,57 +73,146 @@ def first_sentence(text):
     return re.match(r".*?(?:。|\. |$)", plain)[0].strip()
 
 
-# Formulas and figures with numbers, and the places that mention them
+# Solutions are folded, text and code together
+
+
+class Solution(nodes.Element):
+    """What a reader has to open."""
+
+
+def visit_solution(translator, node):
+    word = "Solution" if translator.config.language == "en" else "解答"
+    translator.body.append(f'<details class="solution"><summary>{word}</summary>\n')
+
+
+def depart_solution(translator, node):
+    translator.body.append("</details>\n")
+
+
+def fold(app, doctree):
+    """Put what neighbouring cells of a solution became into one Solution."""
+    folded = app.env.site_folded.get(app.env.docname, ())
+    for section in doctree.findall(nodes.section):
+        cell, solution = 0, None
+        for node in list(section.children):
+            cell = cell_of(node, cell)
+            if cell not in folded or isinstance(node, (nodes.title, nodes.section)):
+                solution = None
+            elif solution is None:
+                solution = Solution()
+                section.replace(node, solution)
+                solution += node
+            else:
+                section.remove(node)
+                solution += node
+
+
+def cell_of(node, before):
+    """The number of the cell that a node comes from; some nodes do not tell."""
+    lines = (part.line for part in node.findall() if part.line)
+    return next(lines, before * CELL) // CELL
+
+
+# Formulas and figures with numbers, references, and the places that mention them
 
 
 def number(app, doctree):
     """Give everything that has a number an anchor, and leave its number to MathJax."""
-    found = numbered(app.env)
+    titles = [node for node in doctree.children if isinstance(node, nodes.section)]
+    for section in titles[1:]:
+        LOGGER.warning("a second title", location=section)
     for node in doctree.findall(nodes.math_block):
-        for tag in TAG.findall(node.astext()):
-            anchor(app.env, node, found, f"({tag})", f"equation-{tag}")
+        tags = TAG.findall(node.astext())
+        if len(tags) > 1:
+            LOGGER.warning("a formula with several numbers: %s", tags, location=node)
+        for tag in tags:
+            anchor(app.env, node, f"({tag})", f"equation-{tag}")
         # Sphinx would wrap it in an environment in which \tag is an error.
         node["nowrap"] = node["no-wrap"] = True
         node.children[:] = [nodes.Text(rf"\[{node.astext()}\]")]
     for node in doctree.findall(nodes.strong):
         match = FIGURE.fullmatch(node.astext())
         if match and node.parent.astext().startswith(match[0]):
-            anchor(app.env, node.parent, found, match[0], f"figure-{match[1]}")
+            anchor(app.env, node.parent, match[0], f"figure-{match[1]}")
+    for section in doctree.findall(nodes.section):
+        if section.next_node(nodes.title).astext() in REFERENCES:
+            for position, item in enumerate(section.findall(nodes.list_item), start=1):
+                item["ids"].append(f"reference-{position}")
 
 
-def numbered(env):
-    """(page, anchor) by what a text calls it: `(10.6.1)` or `图10.6.1`."""
-    if not hasattr(env, "site_numbered"):
-        env.site_numbered = {}
-    return env.site_numbered
-
-
-def anchor(env, node, found, name, anchor_id):
+def anchor(env, node, name, anchor_id):
+    """Remember the page and anchor of `(10.6.1)` or `图10.6.1`."""
+    if name in env.site_numbered:
+        page = env.site_numbered[name][0]
+        LOGGER.warning("%s is already in %s", name, page, location=node)
     node["ids"].append(anchor_id)
-    found[name] = (env.docname, anchor_id)
+    env.site_numbered[name] = (env.docname, anchor_id)
 
 
 def link_mentions(app, doctree, docname):
-    """Where a text names a formula or a figure of the book, it leads there."""
-    found = numbered(app.env)
+    """Where a text names a formula, a figure or a reference, it leads there."""
+    references = {
+        node_id for item in doctree.findall(nodes.list_item) for node_id in item["ids"]
+    }
     for text in list(doctree.findall(nodes.Text)):
-        if isinstance(text.parent, (nodes.paragraph, nodes.entry)):
-            pieces = linked(app, docname, text, found)
+        if isinstance(text.parent, (nodes.paragraph, nodes.entry, nodes.strong)):
+            pieces = with_links(text, targets(app, docname, text, references))
             if len(pieces) > 1:
                 text.parent.replace(text, pieces)
+    for formula in list(doctree.findall(nodes.math)):
+        keep_together(formula)
 
 
-def linked(app, docname, text, found):
-    pieces, end = [], 0
+def targets(app, docname, text, references):
+    """(start, end, address) of each mention."""
     for match in MENTION.finditer(text):
         name = f"({match[1]})" if match[1] else match[0]
-        if name in found:
-            page, target = found[name]
-            uri = "" if page == docname else f"{page}.html"
-            link = nodes.reference("", match[0], refuri=f"{uri}#{target}")
-            pieces += [nodes.Text(text[end : match.start()]), link]
-            end = match.end()
+        page, target = app.env.site_numbered.get(name, (None, None))
+        if page and text.parent.parent["ids"] != [target] != text.parent["ids"]:
+            yield *match.span(), f"{'' if page == docname else page + '.html'}#{target}"
+        elif not page and of_this_book(app, match[1] or match[2]):
+            LOGGER.warning("there is no %s", name, location=text.parent)
+    for match in CITATION.finditer(text):
+        for digits in re.finditer(r"\d+", match[0]):
+            if f"reference-{digits[0]}" in references:
+                start, end = (match.start() + place for place in digits.span())
+                yield start, end, f"#reference-{digits[0]}"
+
+
+def of_this_book(app, tag):
+    """Whether there is a notebook for the section of the formula or figure."""
+    section = tag.rpartition(".")[0].replace(".", "-")
+    return any(name.startswith(section + "-") for name in app.env.found_docs)
+
+
+def with_links(text, places):
+    pieces, end = [], 0
+    for start, stop, address in sorted(places):
+        link = nodes.reference("", text[start:stop], refuri=address, internal=True)
+        pieces += [nodes.Text(text[end:start]), link]
+        end = stop
     return [*pieces, nodes.Text(text[end:])]
+
+
+def keep_together(formula):
+    """Browsers break lines at formulas, also where punctuation must not be cut off."""
+    around, position = formula.parent, formula.parent.index(formula)
+    before, after = (
+        around[i] if 0 <= i < len(around) and isinstance(around[i], nodes.Text) else ""
+        for i in (position - 1, position + 1)
+    )
+    opens, closes = OPENS.search(before), CLOSES.match(after)
+    if not opens and not closes:
+        return
+    group = nodes.inline(classes=["together"])
+    around.replace(formula, group)
+    if opens:
+        around.replace(before, nodes.Text(before[: opens.start()]))
+        group += nodes.Text(opens[0])
+    group += formula
+    if closes:
+        around.replace(after, nodes.Text(after[closes.end() :]))
+        group += nodes.Text(closes[0])
 
 
 # The row of buttons
@@ -152,7 +259,8 @@ def language_button(app, pagename):
     """To the page of the same name in the other language, where there is one."""
     english = app.config.language == "en"
     other = Path(app.srcdir).parent / ("zh" if english else "en")
-    if not any(other.glob(pagename + ".*")):
+    # The search page is in each language, and made from no file.
+    if not any(other.glob("index.*" if pagename == "search" else pagename + ".*")):
         return []
     return [
         {
@@ -166,12 +274,23 @@ def language_button(app, pagename):
     ]
 
 
+def start(app):
+    """What the handlers remember of all pages; nothing is left of a build before."""
+    app.env.site_folded = {}  # numbers of cells, by page
+    app.env.site_numbered = {}  # (page, anchor), by `(10.6.1)` or `图10.6.1`
+    app.env.site_sections = {}  # see search_index.py
+
+
 def setup(app):
-    languages["zh"] = ChineseSearch
     app.add_config_value("site_repository", "", "html", [str])
     app.add_config_value("site_aistudio", "", "html", [str])
+    app.add_node(Solution, html=(visit_solution, depart_solution))
+    app.connect("builder-inited", start)
     app.connect("source-read", prepare)
+    app.connect("doctree-read", fold)
     app.connect("doctree-read", number)
     app.connect("doctree-resolved", link_mentions)
+    app.connect("doctree-resolved", search_index.collect)
     app.connect("html-page-context", add_buttons, priority=900)  # after the theme
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    app.connect("build-finished", search_index.write)
+    return {"parallel_read_safe": False, "parallel_write_safe": False}
