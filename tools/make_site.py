@@ -146,12 +146,13 @@ def build(language, work, target, settings):
 
 def located(line, language, source):
     """A message of Sphinx, with the notebook, the cell and the line of the cell."""
-    match = re.match(r"(.+?):(?:(\d+):)? (?=WARNING|ERROR)", line)
+    # With older packages the ending comes twice, or there is no number.
+    match = re.match(r"(.+?\.(?:ipynb|md))(?:\.ipynb)?:(\d*):? (?=WARNING|ERROR)", line)
     if not match or Path(match[1]).parent != source:
         return line
     name, rest = Path(match[1]).name, line[match.end() :]
     if not name.endswith(".ipynb"):
-        return f"docs/site/{language}/{name}, line {match[2]}: {rest}"
+        return f"docs/site/{language}/{name}, line {match[2] or '?'}: {rest}"
     place = f"{FOLDERS[language]}/{name}"
     cell, line_of_cell = divmod(int(match[2] or 0), CELL)
     if cell:

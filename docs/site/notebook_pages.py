@@ -126,22 +126,26 @@ def number(app, doctree):
         if len(tags) > 1:
             LOGGER.warning("a formula with several numbers: %s", tags, location=node)
         for tag in tags:
-            anchor(app.env, node, f"({tag})", f"equation-{tag}")
+            anchor(app.env, node, f"({tag})", "equation", tag)
         # Sphinx would wrap it in an environment in which \tag is an error.
         node["nowrap"] = node["no-wrap"] = True
         node.children[:] = [nodes.Text(rf"\[{node.astext()}\]")]
     for node in doctree.findall(nodes.strong):
         match = FIGURE.fullmatch(node.astext())
         if match and node.parent.astext().startswith(match[0]):
-            anchor(app.env, node.parent, match[0], f"figure-{match[1]}")
+            anchor(app.env, node.parent, match[0], "figure", match[1])
     for section in doctree.findall(nodes.section):
         if section.next_node(nodes.title).astext() in REFERENCES:
             for position, item in enumerate(section.findall(nodes.list_item), start=1):
                 item["ids"].append(f"reference-{position}")
 
 
-def anchor(env, node, name, anchor_id):
-    """Remember the page and anchor of `(10.6.1)` or `图10.6.1`."""
+def anchor(env, node, name, kind, tag):
+    """Remember the page and anchor of `(10.6.1)` or `图10.6.1`.
+
+    Without dots: an older theme takes what is after # for a CSS selector.
+    """
+    anchor_id = f"{kind}-{tag.replace('.', '-')}"
     if name in env.site_numbered:
         page = env.site_numbered[name][0]
         LOGGER.warning("%s is already in %s", name, page, location=node)
