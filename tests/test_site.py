@@ -434,8 +434,39 @@ def test_light_and_dark_follow_the_system(site, chromium):
         assert chromium.run("document.documentElement.dataset.theme") == scheme
         color = chromium.run("getComputedStyle(document.body).backgroundColor")
         shades[scheme] = [int(n) for n in re.findall(r"\d+", color)[:3]]
-    chromium.call("Emulation.setEmulatedMedia", features=[])
     assert min(shades["light"]) > 200 and max(shades["dark"]) < 60
+    # A dark page is printed light, and is dark again afterwards.
+    theme = "document.documentElement.dataset.theme"
+    chromium.run(
+        f"globalThis.printed = []; onbeforeprint = () => printed.push({theme})"
+    )
+    chromium.call("Page.printToPDF")
+    chromium.wait(f"printed.length && {theme} === 'dark'")
+    assert chromium.run("printed") == ["light"]
+    chromium.call("Emulation.setEmulatedMedia", features=[])
+
+
+@in_browser
+def test_keys_reach_what_the_mouse_reaches(site, chromium):
+    chromium.size(390, 844)
+    chromium.open((site / "10-6b-attention-cost.html").as_uri())
+    wide = "[...document.querySelectorAll('mjx-container[display]')]"
+    chromium.wait("document.querySelectorAll('mjx-container[data-size]').length > 0")
+    scrolled = f"{wide}.filter(m => m.scrollWidth > m.clientWidth).map(m => m.tabIndex)"
+    assert set(chromium.run(scrolled)) == {0}
+    shown = (
+        "const seen = getComputedStyle(document.activeElement); "
+        "[seen.outlineStyle, parseFloat(seen.outlineWidth) > 0]"
+    )
+    for _ in range(8):
+        for kind in "keyDown", "keyUp":
+            chromium.call(
+                "Input.dispatchKeyEvent", type=kind, key="Tab", windowsVirtualKeyCode=9
+            )
+        assert chromium.run(f"(() => {{ {shown.replace('[', 'return [')} }})()") == [
+            "solid",
+            True,
+        ]
 
 
 # A small book, in two languages

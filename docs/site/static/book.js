@@ -27,3 +27,14 @@ document.addEventListener("DOMContentLoaded", () =>
 );
 document.addEventListener("toggle", fit, true);
 window.addEventListener("resize", fit);
+
+// Paper is white, whatever the screen is.
+{
+  const page = document.documentElement;
+  let theme;
+  window.addEventListener("beforeprint", () => {
+    theme = page.dataset.theme;
+    page.dataset.theme = "light";
+  });
+  window.addEventListener("afterprint", () => (page.dataset.theme = theme));
+}
