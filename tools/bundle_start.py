@@ -238,7 +238,7 @@ def import_paddle(say):
 
 def why_not(say, error):
     """What keeps d2l_ext from being imported, where that is not Paddle itself."""
-    why = f"{type(error).__name__}: {error}".rstrip(".。")
+    why = reason(error)
     versions = ("paddle", "numpy")
     facts = {n: getattr(sys.modules.get(n), "__version__", "") for n in versions}
     old = is_release(facts["paddle"]) and numbers(facts["paddle"]) < OLDEST_PADDLE
@@ -248,6 +248,11 @@ def why_not(say, error):
         return say["too old"].format(why=why, **facts, **oldest)
     name = "d2l_ext" if facts["paddle"] else "paddle"
     return say["broken"].format(name=name, why=why)
+
+
+def reason(error):
+    """In a sentence that goes on: without its full stop."""
+    return f"{type(error).__name__}: {error}".rstrip(".。")
 
 
 def is_release(version):
@@ -267,7 +272,7 @@ def versions(paddle, say):
         try:
             found[name] = importlib.import_module(name)
         except Exception as error:
-            why = f"{type(error).__name__}: {error}".rstrip(".。")
+            why = reason(error)
             raise Problem(say["broken"].format(name=name, why=why)) from error
     shown = *OURS, "numpy", "matplotlib"
     facts = {name: found[name].__version__ for name in shown}

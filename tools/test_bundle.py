@@ -53,9 +53,8 @@ class Environment(MatrixEnvironment):
         return [*needs, "numpy<2"] if version.startswith("2") else needs
 
     def installs(self):
-        for wants, doing in super().installs():
-            if doing != "installing d2l":  # it is in the zip
-                yield wants, doing
+        pip, packages, _ = super().installs()  # d2l is in the zip
+        return [pip, packages]
 
     def test(self, options):
         """Run all notebooks of the zip, and return (state, text)."""
