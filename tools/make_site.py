@@ -125,6 +125,7 @@ def build(language, work, target, settings):
     """Run Sphinx on one language; True if it had nothing to complain about."""
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
     command += [
+        "--no-color",  # also where CI or FORCE_COLOR asks for it: messages are read
         "-c",
         str(CONF),
         "-t",
