@@ -266,16 +266,21 @@ def test_references_are_on_one_page(tmp_path):
 @needs_printer
 def test_punctuation_stays_with_its_formula(tmp_path):
     page = tmp_path / "page.html"
-    text = "（$x$）、$y$z，设$w$，`a`$v$"
+    text = "（$x$）、$y$z，设$w$，`a`$v$ and $d$-dimensional $k$'s $n$ - 1"
     cells = [new_markdown_cell(text)]
     page.write_text(html_page.html_page(new_notebook(cells=cells), page), "utf-8")
     dom, _ = chromium.run(page, "--dump-dom")
     kept = re.findall(r'<span style="white-space: nowrap;">(.*?)</span>', dom)
     kept = [re.sub("<mjx-container.*</mjx-container>", "*", part) for part in kept]
-    assert kept == ["（*）、", "*，"]
+    assert kept == ["（*）、", "*，", "*-dimensional", "*'s"]
     body = dom.partition("<body")[2].partition("</body>")[0]
     body = re.sub("<mjx-container.*?</mjx-container>", "*", body)
-    assert re.sub("<[^>]*>", "", body).count("（*）、*z，设*，a*") == 1
+    assert (
+        re.sub("<[^>]*>", "", body).count(
+            "（*）、*z，设*，a* and *-dimensional *'s * - 1"
+        )
+        == 1
+    )
 
 
 @needs_printer

@@ -1,10 +1,15 @@
-// A line must not begin with the punctuation that follows a formula, nor end with the
-// bracket before one: for Chromium, a formula is a picture that it may break a line at.
+// A line must not begin with the punctuation or the `-th` that follows a formula, nor end
+// with the bracket before one: for a browser, a formula is a picture, and it may break a
+// line at either side of it.
+const OPENS = /[（“‘《【(\[]+$/;
+const CLOSES = /^(?:[，。、；：！？）”’》】…,.;:!?)\]%]|[-'’][a-z]+)+/i;
+
 function keepPunctuation() {
-  for (const formula of document.querySelectorAll("mjx-container:not([display])")) {
+  for (const set of document.querySelectorAll("mjx-container:not([display])")) {
+    const formula = set.closest("span.math") ?? set;  // Sphinx has an element around it
     const before = formula.previousSibling, after = formula.nextSibling;
-    const opening = textOf(before).match(/[（“‘《【(\[]+$/)?.[0] ?? "";
-    const closing = textOf(after).match(/^[，。、；：！？）”’》】…,.;:!?)\]]+/)?.[0] ?? "";
+    const opening = textOf(before).match(OPENS)?.[0] ?? "";
+    const closing = textOf(after).match(CLOSES)?.[0] ?? "";
     if (!opening && !closing) continue;
     const whole = document.createElement("span");
     whole.style.whiteSpace = "nowrap";

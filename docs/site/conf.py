@@ -4,7 +4,9 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+TOOLS = HERE.parent.parent / "tools"
+sys.path[:0] = [str(HERE), str(TOOLS)]
 ENGLISH = tags.has("en")  # noqa: F821, Sphinx defines it
 
 extensions = ["myst_nb", "notebook_pages"]
@@ -31,9 +33,9 @@ html_theme_options = {
 }
 # MathJax as one file, which fetches nothing more, beside our own.
 MATHJAX = Path(str(files("mathjax"))) / "static/mathjax/es5/tex-svg-full.js"
-html_static_path = ["static", str(MATHJAX)]
+html_static_path = ["static", str(MATHJAX), str(TOOLS / "formulas.js")]
 html_css_files = ["book.css"]
-html_js_files = ["book.js", "search.js"]
+html_js_files = ["formulas.js", "book.js", "search.js"]
 html_context = {"default_mode": "auto"}
 mathjax_path = MATHJAX.name
 mathjax3_config = {

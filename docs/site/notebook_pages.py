@@ -9,6 +9,8 @@ import search_index
 from docutils import nodes
 from sphinx.util import logging
 
+import solutions
+
 LOGGER = logging.getLogger(__name__)
 CELL = 10_000  # MyST-NB's line 30007 is line 6 of the third cell
 TAG = re.compile(r"\\tag\{([^}]+)\}")
@@ -17,8 +19,6 @@ FIGURE = re.compile(rf"(?:图|Figure )({NUMBER})")
 MENTION = re.compile(rf"[（(]({NUMBER})[）)]|(?:图|Figure )({NUMBER})")
 CITATION = re.compile(r"\[\d+(?:(?:, |–)\d+)*\]")
 REFERENCES = ("参考文献", "References")
-OPENS = re.compile(r"[（(“《\[]+$")
-CLOSES = re.compile(r"(?:[，。；：、？！）”》…,.;:?!)\]%]|[-'’]\w+)+")
 COLAB = "https://colab.research.google.com/github"
 
 
@@ -41,9 +41,9 @@ def prepare(app, docname, source):
 
 
 def is_solution(cell):
-    if "solution" in cell["metadata"].get("tags", []):
+    if solutions.TAG in cell["metadata"].get("tags", []):
         return True
-    marked = "### BEGIN SOLUTION" in "".join(cell["source"])
+    marked = solutions.BEGIN in "".join(cell["source"])
     return cell["cell_type"] == "code" and marked
 
 
@@ -163,8 +163,6 @@ def link_mentions(app, doctree, docname):
             pieces = with_links(text, targets(app, docname, text, references))
             if len(pieces) > 1:
                 text.parent.replace(text, pieces)
-    for formula in list(doctree.findall(nodes.math)):
-        keep_together(formula)
 
 
 def targets(app, docname, text, references):
@@ -196,27 +194,6 @@ def with_links(text, places):
         pieces += [nodes.Text(text[end:start]), link]
         end = stop
     return [*pieces, nodes.Text(text[end:])]
-
-
-def keep_together(formula):
-    """Browsers break lines at formulas, also where punctuation must not be cut off."""
-    around, position = formula.parent, formula.parent.index(formula)
-    before, after = (
-        around[i] if 0 <= i < len(around) and isinstance(around[i], nodes.Text) else ""
-        for i in (position - 1, position + 1)
-    )
-    opens, closes = OPENS.search(before), CLOSES.match(after)
-    if not opens and not closes:
-        return
-    group = nodes.inline(classes=["together"])
-    around.replace(formula, group)
-    if opens:
-        around.replace(before, nodes.Text(before[: opens.start()]))
-        group += nodes.Text(opens[0])
-    group += formula
-    if closes:
-        around.replace(after, nodes.Text(after[closes.end() :]))
-        group += nodes.Text(closes[0])
 
 
 # The row of buttons

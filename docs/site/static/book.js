@@ -23,7 +23,7 @@ function fit() {
   }
 }
 document.addEventListener("DOMContentLoaded", () =>
-  globalThis.MathJax?.startup.promise.then(fit)
+  globalThis.MathJax?.startup.promise.then(keepPunctuation).then(fit)
 );
 document.addEventListener("toggle", fit, true);
 window.addEventListener("resize", fit);
