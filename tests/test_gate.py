@@ -466,6 +466,7 @@ def start(folder, *options):
             "tests.gate.plugin",
             "-q",
             "--junitxml=report.xml",
+            "--color=no",  # also where FORCE_COLOR asks for it: this is read
             *options,
         ],
         cwd=str(folder),

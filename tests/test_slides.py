@@ -141,6 +141,33 @@ def test_a_figure_with_much_code_has_a_slide_of_its_own():
 
 
 @needs_reveal
+@pytest.mark.parametrize("kind", ["subslide", "slide", "fragment", None])
+def test_what_a_figure_shows_is_said_on_its_slide(kind):
+    cells = [
+        text("# title", "slide"),
+        code("draw()", "subslide", [figure(400, 300)]),
+        text("shows\n\nthen\n\nagain", kind),
+        code("end", "subslide"),
+    ]
+    after = "thenagain"
+    parts = [after] if kind in ("slide", "subslide") else []
+    joined = "" if parts else after
+    found = on_slides(deck(*cells))
+    assert found == ["title", "draw()shows" + joined, *parts, "end"]
+    cells[1].source = "a\n" * 12 + "a"  # so much that the figure has its own slide
+    found = on_slides(deck(*cells))
+    assert found == ["title", "a" * 13, "shows" + joined, *parts, "end"]
+
+
+@needs_reveal
+@pytest.mark.parametrize("source", ["# Heading\n\ntext", "one paragraph"])
+def test_what_is_said_of_something_else_begins_its_slide(source):
+    drawn = code("draw()", "slide", [figure(400, 300)])
+    first, last = on_slides(deck(drawn, text(source, "subslide")))
+    assert first == "draw()" and last == re.sub(r"[# \n]", "", source)
+
+
+@needs_reveal
 def test_a_link_to_another_notebook_leads_to_its_slides():
     page = deck(text("# a\n\n[b](10-2-b.ipynb), [c](https://x.org/d.ipynb)", "slide"))
     assert 'href="10-2-b.html"' in page and 'href="https://x.org/d.ipynb"' in page
@@ -229,6 +256,24 @@ def test_what_would_be_too_small_goes_on_on_another_slide(tmp_path):
     assert all(len(parts) > 1 for parts in shown if "heading" in parts)
     scales = [float(scale) for scale in re.findall(r"--scale: ([\d.]+)", dom)]
     assert len(scales) == len(sections) and min(scales) >= 0.7
+
+
+@needs_reveal
+@needs_chromium
+def test_a_figure_goes_with_its_sentence_to_the_next_slide(tmp_path):
+    """Where all would fit in a size that cannot be read, or in none."""
+    page = deck(
+        text("# title\n\n" + "word " * 240, "slide"),
+        text("above", "-"),
+        code("draw()", None, [figure(400, 300)]),
+        text("shows " + "word " * 100 + "\n\n" + "word " * 200, "fragment"),
+    )
+    path = tmp_path / "deck.html"
+    path.write_text(page, encoding="utf-8")
+    dom, _ = chromium.run(path, "--dump-dom")
+    sections = re.findall(r"<section[^>]*>((?:(?!</?section).)*)</section>", dom, re.S)
+    found = [re.findall("above|<img|shows", part) for part in sections]
+    assert found[:2] == [["above"], ["<img", "shows"]], found
 
 
 @needs_reveal

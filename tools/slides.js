@@ -4,8 +4,8 @@ const READABLE = 0.7;
 const sizes = [];
 for (const scale of [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65])
   for (const pixel of [1.6, 1.4, 1.2, 1, 0.85, 0.7, 0.6]) sizes.push({ scale, pixel });
-// Small text is worse than a small figure.
-const worth = ({ scale, pixel }) => scale ** 2 * pixel;
+// Small text is worse than a small figure; what cannot be read comes last.
+const worth = ({ scale, pixel }) => (scale >= READABLE) + scale ** 2 * pixel / 2;
 sizes.sort((one, other) => worth(other) - worth(one));
 
 function fits(slide) {
@@ -33,7 +33,11 @@ function settle(slide) {
   const least = parts[0].matches("h1, h2, h3") ? 2 : 1; // no heading alone
   if (parts.length <= least) return;
   const rest = shell(parts[0].parentElement, slide);
-  while (parts.length > least && fit(slide) < READABLE) rest.home.prepend(parts.pop());
+  const move = () => rest.home.prepend(parts.pop());
+  while (parts.length > least && fit(slide) < READABLE) move();
+  // What a figure shows is said beside it.
+  const [figure, text] = [parts[parts.length - 1], rest.home.firstElementChild];
+  if (parts.length > least && figure.querySelector("img") && isText(text)) move();
   slide.after(rest.slide);
   rest.slide.querySelector(".fragment:first-child")?.classList.remove("fragment");
   settle(slide);
@@ -45,6 +49,14 @@ function partsOf(slide) {
   const cells = [...slide.children].filter((part) => part.localName !== "aside");
   const text = slide.querySelector(".jp-RenderedMarkdown");
   return cells.length > 1 || !text ? cells : [...text.children];
+}
+
+function isText(part) {
+  return part.matches(".jp-MarkdownCell") || part.querySelector(".jp-MarkdownCell");
+}
+
+function isText(part) {
+  return part.matches(".jp-MarkdownCell") || part.querySelector(".jp-MarkdownCell");
 }
 
 // What is around the parts of a slide, empty: the new slide, and the place for parts.

@@ -88,14 +88,42 @@ def has_room(cell):
     return lines <= 3 or not any(heights) or 25 * lines + sum(heights) < 450
 
 
+def has_figure(cell):
+    outputs = cell.get("outputs", [])
+    return any("image/png" in output.get("data", {}) for output in outputs)
+
+
+def sentence_apart(cell):
+    """The paragraph that says what the figure above shows, and the rest, if any.
+
+    What would begin a slide begins it after that paragraph.
+    """
+    first, blank, rest = cell.source.partition("\n\n")
+    kind = kind_of(cell)
+    if not blank or first.startswith("#") or kind in ("skip", "notes"):
+        return [cell]
+    sentence = nbformat.from_dict(cell)
+    sentence.source, cell.source = first, rest
+    cell.id += "-rest"
+    if kind in ("slide", "subslide"):
+        sentence.metadata.slideshow.slide_type = "-"
+    return [sentence, cell]
+
+
+def kind_of(cell):
+    return cell.metadata.get("slideshow", {}).get("slide_type", "-")
+
+
 def split(notebook):
-    """A copy in which a figure that is drawn by much code has a slide of its own."""
+    """A copy in which a figure that is drawn by much code begins a slide."""
     copy = nbformat.from_dict(dict(notebook, cells=[]))
-    for cell in notebook.cells:
+    for above, cell in zip([{}, *notebook.cells], notebook.cells):
         cell = nbformat.from_dict(cell)
+        if cell.cell_type == "markdown" and has_figure(above):
+            copy.cells += sentence_apart(cell)
+            continue
         copy.cells.append(cell)
-        kind = cell.metadata.get("slideshow", {}).get("slide_type")
-        if kind not in ("skip", "notes") and not has_room(cell):
+        if kind_of(cell) not in ("skip", "notes") and not has_room(cell):
             figure = nbformat.from_dict(cell)
             figure.id += "-figure"
             figure.metadata.slideshow = {"slide_type": "subslide"}
@@ -107,8 +135,7 @@ def split(notebook):
 
 def deck(notebook, path):
     """The page's text; `path` is where the notebook is."""
-    shows = [c.metadata.get("slideshow", {}).get("slide_type") for c in notebook.cells]
-    if "slide" not in shows:
+    if "slide" not in map(kind_of, notebook.cells):
         raise Failure(f"{shown(path)} has no cell that begins a slide")
     page = export(
         split(notebook),
