@@ -168,6 +168,25 @@ def test_what_is_said_of_something_else_begins_its_slide(source):
 
 
 @needs_reveal
+@pytest.mark.parametrize("word", ["检验", "Check"])
+@pytest.mark.parametrize(
+    "kind, there", [("skip", False), ("notes", False), (None, True)]
+)
+def test_a_check_is_announced_where_it_is_shown(word, kind, there):
+    announced = f"**{word}: the sum.** It is one."
+    page = deck(
+        text("# title\n\n**bold**\n\n" + announced, "slide"),
+        code("check()", kind),
+        text(announced, "fragment"),
+        code("check()", kind),
+        text("end", "slide"),
+    )
+    shown = f"{word}:thesum.Itisone.check()" * 2 if there else ""
+    notes = "check()" * 2 if kind == "notes" else ""
+    assert on_slides(page) == ["titlebold" + shown + notes, "end"]
+
+
+@needs_reveal
 def test_a_link_to_another_notebook_leads_to_its_slides():
     page = deck(text("# a\n\n[b](10-2-b.ipynb), [c](https://x.org/d.ipynb)", "slide"))
     assert 'href="10-2-b.html"' in page and 'href="https://x.org/d.ipynb"' in page
@@ -241,11 +260,8 @@ def test_what_would_be_too_small_goes_on_on_another_slide(tmp_path):
         text("end", "slide"),
     )
     assert slides.look(page)[0] == []
-    path = tmp_path / "deck.html"
-    path.write_text(page, encoding="utf-8")
-    dom, _ = chromium.run(path, "--dump-dom")
-    sections = re.findall(r"<section[^>]*>((?:(?!</?section).)*)</section>", dom, re.S)
-    texts = [re.sub("<[^>]*>", "", part) for part in sections]
+    found = settled(tmp_path, page)
+    texts = [re.sub("<[^>]*>", "", part) for part in found]
     shown = [re.findall(r"paragraph \d+|heading|below|end", part) for part in texts]
     assert len(shown) > 4 and sum(shown, []) == [
         "heading",
@@ -254,26 +270,62 @@ def test_what_would_be_too_small_goes_on_on_another_slide(tmp_path):
         "end",
     ]
     assert all(len(parts) > 1 for parts in shown if "heading" in parts)
-    scales = [float(scale) for scale in re.findall(r"--scale: ([\d.]+)", dom)]
-    assert len(scales) == len(sections) and min(scales) >= 0.7
+    scales = [
+        float(scale) for scale in re.findall(r"--scale: ([\d.]+)", "".join(found))
+    ]
+    assert len(scales) == len(found) and min(scales) >= 0.7
+
+
+def settled(tmp_path, page, script=""):
+    """What Chromium has made of a deck: [the HTML of each slide, with its sizes]."""
+    path = tmp_path / "deck.html"
+    path.write_text(page.replace("</body>", script + "</body>"), encoding="utf-8")
+    dom, _ = chromium.run(path, "--dump-dom")
+    return re.findall(r"<section[^>]*>(?:(?!</?section).)*</section>", dom, re.DOTALL)
 
 
 @needs_reveal
 @needs_chromium
 def test_a_figure_goes_with_its_sentence_to_the_next_slide(tmp_path):
-    """Where all would fit in a size that cannot be read, or in none."""
     page = deck(
         text("# title\n\n" + "word " * 240, "slide"),
         text("above", "-"),
         code("draw()", None, [figure(400, 300)]),
         text("shows " + "word " * 100 + "\n\n" + "word " * 200, "fragment"),
     )
-    path = tmp_path / "deck.html"
-    path.write_text(page, encoding="utf-8")
-    dom, _ = chromium.run(path, "--dump-dom")
-    sections = re.findall(r"<section[^>]*>((?:(?!</?section).)*)</section>", dom, re.S)
-    found = [re.findall("above|<img|shows", part) for part in sections]
+    found = [re.findall("above|<img|shows", part) for part in settled(tmp_path, page)]
     assert found[:2] == [["above"], ["<img", "shows"]], found
+
+
+@needs_reveal
+@needs_chromium
+@pytest.mark.parametrize("width, pixel", [(400, 1), (640, 0.7)])
+def test_a_figure_is_not_made_smaller_for_more_text(tmp_path, width, pixel):
+    """But for the sentence on it, if that is so small otherwise that it is not clear."""
+    page = deck(
+        text("# title", "slide"),
+        code("draw()", "subslide", [figure(width, width)]),
+        text("shows " + "word " * 40 + "\n\nthen " + "word " * 100, "fragment"),
+    )
+    _, drawn, rest = settled(tmp_path, page)
+    found = [re.findall("<img|shows|then", part) for part in (drawn, rest)]
+    assert found == [["<img", "shows"], ["then"]]
+    assert float(re.search(r"--pixel: ([\d.]+)px", drawn)[1]) == pixel
+    assert float(re.search(r"--scale: ([\d.]+)", drawn)[1]) >= 0.7
+
+
+@needs_reveal
+@needs_chromium
+def test_a_printed_deck_has_the_margins_of_the_screen(tmp_path):
+    """Reveal.js has another layout for it, which ?print-pdf asks for."""
+    script = """<script>Reveal.on("ready", () => setTimeout(() => {
+      for (const slide of document.querySelectorAll(".reveal-print section:not(.stack)"))
+        slide.dataset.left = getComputedStyle(slide).paddingLeft;
+    }, 1000));</script>"""
+    page = deck(text("# title", "slide"), text("two", "slide"))
+    page = page.replace("Reveal.initialize({", 'Reveal.initialize({ view: "print",')
+    found = settled(tmp_path, page, script)
+    assert re.findall(r'data-left="(.*?)"', "".join(found)) == ["56px", "56px"]
 
 
 @needs_reveal

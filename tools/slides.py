@@ -24,6 +24,9 @@ from problems import Problem, explain_os_error
 from run_notebooks import ROOT, Failure, find, place, shown, write
 
 PACKAGE = "sphinx_revealjs"  # its Python code is not used, only reveal.js in it
+HIDDEN = "skip", "notes"  # kinds of cells
+# A check is announced at the end of a text: not where its cell is not shown.
+CHECK = re.compile(r"(?:^|\n\n)\*\*(?:检验|Check)[：:].*", re.DOTALL)
 TEMPLATE = """
 {%- extends "reveal/base.html.j2" -%}
 {%- block header -%}
@@ -100,7 +103,7 @@ def sentence_apart(cell):
     """
     first, blank, rest = cell.source.partition("\n\n")
     kind = kind_of(cell)
-    if not blank or first.startswith("#") or kind in ("skip", "notes"):
+    if not blank or first.startswith("#") or kind in HIDDEN:
         return [cell]
     sentence = nbformat.from_dict(cell)
     sentence.source, cell.source = first, rest
@@ -117,13 +120,18 @@ def kind_of(cell):
 def split(notebook):
     """A copy in which a figure that is drawn by much code begins a slide."""
     copy = nbformat.from_dict(dict(notebook, cells=[]))
-    for above, cell in zip([{}, *notebook.cells], notebook.cells):
+    cells = notebook.cells
+    for above, cell, below in zip([{}, *cells], cells, [*cells[1:], None]):
         cell = nbformat.from_dict(cell)
+        if below and kind_of(below) in HIDDEN and CHECK.search(cell.source):
+            cell.source = CHECK.sub("", cell.source)
+            if not cell.source:
+                continue
         if cell.cell_type == "markdown" and has_figure(above):
             copy.cells += sentence_apart(cell)
             continue
         copy.cells.append(cell)
-        if kind_of(cell) not in ("skip", "notes") and not has_room(cell):
+        if kind_of(cell) not in HIDDEN and not has_room(cell):
             figure = nbformat.from_dict(cell)
             figure.id += "-figure"
             figure.metadata.slideshow = {"slide_type": "subslide"}
