@@ -284,6 +284,22 @@ def test_punctuation_stays_with_its_formula(tmp_path):
 
 
 @needs_printer
+def test_short_code_stays_on_a_line(tmp_path):
+    path = tmp_path / "10-1-a.ipynb"
+    long = "a-" * 40
+    cells = [new_markdown_cell(f"# 甲\n\n`pip --no-deps`，`{long} --word`")]
+    nbformat.write(new_notebook(cells=cells), path)
+    page = tmp_path / "page.html"
+    page.write_text(book_pdf.book_page([path])[0], encoding="utf-8")
+    dom, _ = chromium.run(page, "--dump-dom")
+    nowrap = ' style="white-space: nowrap;"'
+    assert re.findall("<code.*?</code>", dom) == [
+        f"<code{nowrap}>pip --no-deps</code>",
+        f"<code><span>{long}</span> <span{nowrap}>--word</span></code>",
+    ]
+
+
+@needs_printer
 @pytest.mark.parametrize("folder", ["notebooks", "notebooks/en"])
 def test_all_that_is_printed_is_whole_on_its_page(folder):
     found = sorted((ROOT / folder).glob("*.ipynb"))

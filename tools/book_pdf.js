@@ -32,5 +32,6 @@ function misfit(part, what) {
 MathJax.startup.pageReady = async () => {
   await MathJax.startup.defaultPageReady();
   keepPunctuation();
+  keepCode();
   await layOut();
 };

@@ -29,6 +29,7 @@ TITLES = {
     "zh": "《动手学深度学习》第10章：注意力机制（Paddle版）",
     "en": "Dive into Deep Learning, Chapter 10: Attention Mechanisms (Paddle Edition)",
 }
+OTHER_NUMBER = "In the English book, this chapter is chapter 11."
 NO_FONT = (
     "There is no Chinese font here; on Debian and Ubuntu: sudo apt install "
     "fonts-noto-cjk."
@@ -71,7 +72,10 @@ def whole(paths):
     """One notebook of all cells, after a title and the place of the contents."""
     notebooks = [nbformat.read(path, as_version=4) for path in paths]
     book = nbformat.from_dict(dict(notebooks[0], cells=[]))
-    title = f'<p class="title">{TITLES[language_of(paths[0])]}</p>'
+    language = language_of(paths[0])
+    title = f'<p class="title">{TITLES[language]}</p>'
+    if language == "en":
+        title += f'\n\n<p class="edition">{OTHER_NUMBER}</p>'
     book.cells.append(new_markdown_cell(f"{title}\n\n{CONTENTS}"))
     for path, notebook in zip(paths, notebooks):
         for number, cell in enumerate(notebook.cells):

@@ -15,7 +15,7 @@ from nbconvert.exporters import HTMLExporter
 
 MATHJAX = r"""
 <script>
-{{ resources.formulas_js }}
+{{ resources.line_breaks_js }}
 MathJax = {
   tex: {
     inlineMath: [["$", "$"], ["\\(", "\\)"]],
@@ -89,7 +89,7 @@ def export(notebook, path, template, kind=HTMLExporter, **options):
     )
     exporter.log.setLevel(logging.ERROR)  # it warns of every figure without alt text
     metadata = {"name": title_of(notebook, path.stem), "path": str(path.parent)}
-    scripts = {"mathjax": mathjax(), "formulas_js": beside("formulas.js")}
+    scripts = {"mathjax": mathjax(), "line_breaks_js": beside("line_breaks.js")}
     resources = {"metadata": metadata, **scripts, **options}
     page = exporter.from_notebook_node(notebook, resources=resources)[0]
     return page.replace(NO_ALT, f'alt="{FIGURE[language]}"')

@@ -94,6 +94,7 @@ MathJax = {
     pageReady: async () => {
       await MathJax.startup.defaultPageReady();
       keepPunctuation();
+      keepCode();
       if (document.readyState !== "complete")
         await new Promise((done) => addEventListener("load", done));
       document.body.classList.add("fitting");

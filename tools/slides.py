@@ -53,7 +53,7 @@ TEMPLATE = """
 </div>
 <script>{{ resources.reveal_files["dist/reveal.js"] }}</script>
 <script>{{ resources.reveal_files["plugin/notes/notes.js"] }}</script>
-<script>{{ resources.formulas_js }}</script>
+<script>{{ resources.line_breaks_js }}</script>
 <script>{{ resources.slides_js }}</script>
 <script>{{ resources.mathjax }}</script>
 </body>

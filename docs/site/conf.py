@@ -33,9 +33,9 @@ html_theme_options = {
 }
 # MathJax as one file, which fetches nothing more, beside our own.
 MATHJAX = Path(str(files("mathjax"))) / "static/mathjax/es5/tex-svg-full.js"
-html_static_path = ["static", str(MATHJAX), str(TOOLS / "formulas.js")]
+html_static_path = ["static", str(MATHJAX), str(TOOLS / "line_breaks.js")]
 html_css_files = ["book.css"]
-html_js_files = ["formulas.js", "book.js", "search.js"]
+html_js_files = ["line_breaks.js", "book.js", "search.js"]
 html_context = {"default_mode": "auto"}
 mathjax_path = MATHJAX.name
 mathjax3_config = {

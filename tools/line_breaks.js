@@ -20,6 +20,22 @@ function keepPunctuation() {
   }
 }
 
+// Short code stays on a line, and so does a word of longer code: browsers would break it
+// at each hyphen, also between those of `--word`.
+function keepCode() {
+  const short = 30;
+  for (const code of document.querySelectorAll("code:not(pre code)")) {
+    const text = code.textContent;
+    if (text.length <= short) code.style.whiteSpace = "nowrap";
+    else code.replaceChildren(...text.split(/( )/).map((word) => {
+      const part = document.createElement("span");
+      if (word.length <= short) part.style.whiteSpace = "nowrap";
+      part.append(word);
+      return word === " " ? word : part;
+    }));
+  }
+}
+
 function textOf(node) {
   return node?.nodeType === Node.TEXT_NODE ? node.data : "";
 }
