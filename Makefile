@@ -16,8 +16,11 @@ UNNEEDED := -p no:hypothesispytest -p no:anyio
 
 # What a user has set up for other work must not change what the notebooks show, and
 # a home folder that cannot be written to must not bring up warnings in them.
-unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONWARNINGS PYTHONOPTIMIZE
-unexport JUPYTER_PATH MPLBACKEND MATPLOTLIBRC PYTEST_ADDOPTS PYTEST_PLUGINS
+# Of Python's variables, those stay that say how a terminal is written to.
+KEPT := PYTHONIOENCODING PYTHONUTF8 PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
+unexport $(filter-out $(KEPT),$(filter PYTHON%,$(.VARIABLES)))
+unexport PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD
+unexport JUPYTER_PATH MPLBACKEND MATPLOTLIBRC
 export IPYTHONDIR := $(STATE)/ipython
 export MPLCONFIGDIR := $(STATE)/matplotlib
 export JUPYTER_RUNTIME_DIR := $(STATE)/jupyter

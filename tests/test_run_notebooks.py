@@ -468,15 +468,14 @@ def test_without_a_tagged_figure_there_is_no_picture(folder):
 # What make sets for the kernels
 
 
-def mkl_type(folder, cpuinfo, **user):
-    """What a recipe of the Makefile finds in MKL_DEBUG_CPU_TYPE, or None."""
-    (folder / "cpuinfo").write_text(cpuinfo)
-    (folder / "show.mk").write_text("show:\n\t@env | grep MKL_DEBUG_CPU_TYPE || true\n")
+def in_recipes(folder, *options, **user):
+    """The environment that a recipe of the Makefile has."""
+    code = "import json, os; print(json.dumps(dict(os.environ)))"
+    (folder / "show.mk").write_text(f"show:\n\t@{sys.executable} -Ic '{code}'\n")
     ours = ("MAKE", "MKL_DEBUG_CPU_TYPE")  # of the make that may be running this
     env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     done = subprocess.run(
-        ["make", "-sf", "Makefile", "-f", folder / "show.mk", "show"]
-        + [f"CPUINFO={folder / 'cpuinfo'}"],
+        ["make", "-sf", "Makefile", "-f", folder / "show.mk", "show", *options],
         cwd=ROOT,
         env={**env, **user},
         capture_output=True,
@@ -484,7 +483,31 @@ def mkl_type(folder, cpuinfo, **user):
         check=True,
     )
     assert done.stderr == ""
-    return done.stdout.rstrip().rpartition("=")[2] if done.stdout else None
+    return json.loads(done.stdout)
+
+
+# Python's own, all that `python --help-env` of 3.13 lists, and what those say who test it.
+PYTHONS = """
+    ASYNCIODEBUG BREAKPOINT CASEOK DEBUG DEVMODE DUMPREFS EXECUTABLE FAULTHANDLER HASHSEED
+    HISTORY HOME INSPECT INTMAXSTRDIGITS MALLOC MALLOCSTATS NODEBUGRANGES NOUSERSITE
+    OPTIMIZE PATH PERFSUPPORT PLATLIBDIR PROFILEIMPORTTIME SAFEPATH STARTUP TRACEMALLOC
+    UNBUFFERED USERBASE VERBOSE WARNDEFAULTENCODING WARNINGS
+""".split()
+# How a terminal is written to, and where files go: that is the user's to say.
+KEPT = {"PYTHONIOENCODING", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE"}
+
+
+def test_what_is_set_up_for_other_programs_does_not_reach_ours(tmp_path):
+    wanted = dict.fromkeys([*KEPT, *(f"PYTHON{name}" for name in PYTHONS)], "1")
+    found = in_recipes(tmp_path, **wanted, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    assert {name for name in found if name.startswith(("PYTHON", "PYTEST_D"))} == KEPT
+
+
+def mkl_type(folder, cpuinfo, **user):
+    """What a recipe of the Makefile finds in MKL_DEBUG_CPU_TYPE, or None."""
+    (folder / "cpuinfo").write_text(cpuinfo)
+    found = in_recipes(folder, f"CPUINFO={folder / 'cpuinfo'}", **user)
+    return found.get("MKL_DEBUG_CPU_TYPE")
 
 
 CPU = "vendor_id\t: {}\nflags\t\t: fpu sse4_2 {} bmi2\n"
