@@ -397,6 +397,24 @@ def test_a_step_keeps_its_output_and_reads_only_its_own(tmp_path):
         step(log, "print('an error'); exit(3)")
 
 
+@pytest.mark.parametrize("name", ["FORCE_COLOR", "PY_COLORS", "TTY_COMPATIBLE"])
+def test_no_step_colours_what_is_read(tmp_path, monkeypatch, name):
+    """Those are what asks pip, pytest and newer Pythons for it, wherever they write."""
+    monkeypatch.setenv(name, "1")
+    step(tmp_path / "log", f"import os; print(os.environ.get({name!r}))")
+    assert (tmp_path / "log").read_text() == "None\n"
+
+
+def test_an_error_of_pip_is_read_without_colours(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    command = [sys.executable, "-m", "pip", "install", "--no-index", "d2l-no-such"]
+    env = steps.pip_environment(sys.executable)
+    with pytest.raises(problems.Problem, match="has no d2l-no-such for this machine"):
+        steps.run_step(command, env, str(tmp_path / "log"), str(tmp_path), str)
+    output = subprocess.run(command, env=env, stderr=subprocess.PIPE).stderr
+    assert b"d2l-no-such" in output and b"\x1b" not in output
+
+
 def test_interrupt_ends_the_step_too(tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import steps\n"

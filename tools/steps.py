@@ -33,6 +33,16 @@ PIP_SETTINGS = [
     "PIP_USE_FEATURE",
 ]
 
+# What asks for colours even in a file: CI services set it, and so does every kernel.
+COLOURS = [
+    "CLICOLOR_FORCE",
+    "FORCE_COLOR",
+    "PYTHON_COLORS",
+    "PY_COLORS",
+    "TTY_COMPATIBLE",
+    "TTY_INTERACTIVE",
+]
+
 
 class Progress(object):
     """One line that updates itself; in a log, a plain line now and then."""
@@ -62,7 +72,7 @@ def run_step(command, env, log, folder, describe):
         start = output.tell()
         process = subprocess.Popen(
             command,
-            env=env,
+            env=without_colours(os.environ if env is None else env),
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=output,
@@ -81,6 +91,11 @@ def run_step(command, env, log, folder, describe):
     if process.returncode:
         text = explain_output(_from(log, start), process.returncode, folder)
         raise Problem("%s (Log: %s)" % (text, log))
+
+
+def without_colours(env):
+    """An environment for a program whose output is read."""
+    return {name: env[name] for name in env if name not in COLOURS}
 
 
 def _from(path, start):
@@ -122,7 +137,7 @@ def pip_environment(python):
     They come from files and from variables. A file's setting cannot be unset from
     outside, so pip is asked for the good ones, and then told to read no file.
     """
-    env = dict(os.environ)
+    env = without_colours(os.environ)
     for name in list(env):
         if name.startswith(("PIP_", "PYTHON")):
             del env[name]
