@@ -589,11 +589,20 @@ def test_an_output_that_should_not_be_fails_the_build(project, capfd, reason):
     assert "notebooks/10-2-b.ipynb, cell 2 (the-cell)" in said and reason in said
 
 
-@pytest.mark.parametrize("name", ["NO_COLOR", "FORCE_COLOR", "CI"])
-def test_the_line_is_that_of_the_cell(project, capfd, monkeypatch, name):
-    monkeypatch.setenv(name, "true")  # two of them ask Sphinx for colours
-    said = failed_build(project, capfd, new_markdown_cell("一\n\n二\n\n[三](x.ipynb)"))
-    assert "cell 2 (the-cell), line 5: WARNING" in said
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("NO_COLOR", "true"),
+        ("FORCE_COLOR", "true"),  # asks Sphinx for colours, as CI does
+        ("CI", "true"),
+        ("LC_ALL", "xx_XX.UTF-8"),  # of another machine, as ssh brings it along
+        ("PYTHONIOENCODING", "gb18030"),
+    ],
+)
+def test_the_line_is_that_of_the_cell(project, capfd, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    said = failed_build(project, capfd, new_markdown_cell("一\n\n二\n\n[三](四.ipynb)"))
+    assert "cell 2 (the-cell), line 5: WARNING" in said and "四.ipynb" in said
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"cells": '])

@@ -135,7 +135,10 @@ def build(language, work, target, settings):
     ]
     for name, value in settings.items():
         command += ["-D", f"{name}={value}"]
-    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    # Messages are read, so that their encoding has to be known. Nor does Sphinx start
+    # where a locale is asked for that is not there, as ssh does for another machine.
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
     command += [str(work / language), str(target)]
     done = subprocess.run(command, env=env, stderr=subprocess.PIPE, encoding="utf-8")
     for line in dict.fromkeys(done.stderr.splitlines()):
