@@ -460,9 +460,10 @@ def test_what_asks_for_another_version_of_the_platform_s_is_refused(
     assert os.listdir(poor.site) == before
 
 
-def test_without_network_it_says_what_is_missing(unpacked, poor):
+@pytest.mark.parametrize("colours", [{}, {"FORCE_COLOR": "1"}])  # every kernel asks
+def test_without_network_it_says_what_is_missing(unpacked, poor, colours):
     before = os.listdir(poor.site)
-    done = poor.start(unpacked)
+    done = poor.start(unpacked, **colours)
     assert done.returncode == 1
     line = done.stderr.splitlines()[-1]
     assert "Problem: 缺少requests，pip没有装上：No matching distribution" in line

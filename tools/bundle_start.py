@@ -186,8 +186,10 @@ def install_missing(say):
         pip += ["--no-input", "--retries", "2", "--timeout", "60"]
         # Nothing is compiled: pip would try on and on, with older and older releases.
         pip += ["--only-binary", ":all:", "--constraint", str(fixed), *missing]
+        # Every kernel sets it, and pip would colour what is read here.
+        env = {k: v for k, v in os.environ.items() if k != "FORCE_COLOR"}
         done = subprocess.run(
-            pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            pip, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )
     if done.returncode:
         why = last_error(done.stdout.decode("utf-8", "replace"))
