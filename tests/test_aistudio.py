@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -123,10 +124,29 @@ def test_the_zip_has_the_notebooks_and_what_they_import(bundle):
     assert len(NOTEBOOKS) >= 12
 
 
-def test_the_zip_is_the_same_every_time(bundle, tmp_path):
-    aistudio.write_zip(tmp_path / "again.zip")
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_the_zip_is_the_same_every_time(bundle, tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        aistudio.write_zip(tmp_path / "again.zip")
+    finally:
+        os.umask(before)
     assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
     assert os.listdir(tmp_path) == ["again.zip"]
+
+
+def test_no_file_of_the_wheel_has_rights_of_its_own(tmp_path, monkeypatch):
+    """They would be those that files have in the clone: there, as umask has it."""
+    for name in aistudio.WHEEL_FROM:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    (tmp_path / "d2l_ext" / "rotary.py").chmod(0o700)
+    monkeypatch.setattr(aistudio, "ROOT", tmp_path)
+    (tmp_path / "out").mkdir()
+    with zipfile.ZipFile(aistudio.wheel(tmp_path / "out")) as file:
+        modes = {entry.external_attr >> 16 & 0o777 for entry in file.infolist()}
+        assert file.testzip() is None and "d2l_ext/rotary.py" in file.namelist()
+    assert modes == {0o644}
 
 
 def test_d2l_is_as_its_authors_made_it_and_says_where_from(unpacked):

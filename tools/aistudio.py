@@ -26,7 +26,6 @@ from steps import pip_environment
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / "tools"
 FOLDER = "d2l-attention"  # the one folder in the zip
-EPOCH = "315532800"  # 1980, the oldest time a zip knows: the same bytes every time
 WHEEL_FROM = ["d2l_ext", "pyproject.toml", "README.md", "LICENSE"]
 D2L_VERSION = "0.17.6"
 D2L_FILES = ["d2l/__init__.py", "d2l/paddle.py"]
@@ -95,16 +94,35 @@ def wheel(folder):
             shutil.copy(ROOT / name, copy)
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index"]
     pip += ["--no-build-isolation", "--wheel-dir", folder, str(copy)]
-    env = dict(pip_environment(sys.executable), SOURCE_DATE_EPOCH=EPOCH)
     done = subprocess.run(
-        pip, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        pip,
+        env=pip_environment(sys.executable),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
     )
     if done.returncode:
         output = done.stdout.decode("utf-8", "replace")
         why = explain_output(output, done.returncode, folder)
         raise Failure(f"The wheel of d2l_ext was not made. {why}")
     (path,) = Path(folder).glob("d2l_ext-*.whl")
+    with zipfile.ZipFile(path) as file:
+        entries = [(name, file.read(name)) for name in file.namelist()]
+    pack(path, entries)
     return path
+
+
+def pack(path, entries):
+    """Make a zip of (name, bytes): the same every time, whoever makes it.
+
+    Rights would differ with the umask, and times anyway: all are those of 1980.
+    """
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in entries:
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(entry, data)
 
 
 def d2l_files():
@@ -147,12 +165,8 @@ def write_zip(target):
     target.parent.mkdir(parents=True, exist_ok=True)
     new = target.with_name(target.name + ".new")
     try:
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(new, "w") as file:
-            for name, data in contents(folder):
-                entry = zipfile.ZipInfo(f"{FOLDER}/{name}")  # of 1980
-                entry.external_attr = 0o644 << 16
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                file.writestr(entry, data)
+        with tempfile.TemporaryDirectory() as folder:
+            pack(new, ((f"{FOLDER}/{name}", data) for name, data in contents(folder)))
         os.replace(new, target)
     finally:
         if new.exists():
