@@ -26,6 +26,12 @@ export MPLCONFIGDIR := $(STATE)/matplotlib
 export JUPYTER_RUNTIME_DIR := $(STATE)/jupyter
 export JUPYTER_PREFER_ENV_PATH := 1
 
+# Jupyter does not start without a home. A container that runs as a mere number has none.
+ifeq ($(HOME),)
+KNOWN_HOME := $(shell getent passwd "$$(id -u)" 2>/dev/null | cut -d: -f6)
+export HOME := $(or $(KNOWN_HOME),$(STATE))
+endif
+
 # Paddle's matrix library takes its slowest way on AMD, unless it is told to use AVX2: a
 # product of matrices then takes less than half the time. On other processors it chooses
 # well by itself. Whoever has set the variable, also to nothing, keeps it.

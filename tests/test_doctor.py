@@ -587,6 +587,19 @@ def test_a_home_folder_that_packages_cannot_write_to(whole):
     assert whole.doctor()[0] == 0
 
 
+NOBODY = "import os; os.environ.pop('HOME', None); os.getuid = lambda: 2**31 - 9"
+
+
+def test_a_user_without_a_home(whole):
+    """Such as a number that a container was told to run as."""
+    for module in "matplotlib/__init__.py", "ipykernel/kernelapp.py":
+        write(whole.site / module, "from pathlib import Path\nPath.home()")
+    write(whole.site / "nobody.pth", NOBODY)
+    status, text = whole.doctor()
+    assert (status, names(text)) == (1, ["no-home"]), text
+    assert "Set HOME to a folder of yours" in text
+
+
 def test_a_locked_folder_of_notebooks():
     (finding,) = folders.notebooks([Path("/proc")])
     assert finding.name == "read-only" and not SENTENCES["read-only"].stops

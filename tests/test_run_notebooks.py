@@ -503,6 +503,20 @@ def test_what_is_set_up_for_other_programs_does_not_reach_ours(tmp_path):
     assert {name for name in found if name.startswith(("PYTHON", "PYTEST_D"))} == KEPT
 
 
+@pytest.mark.parametrize(
+    "known, home",
+    [("exit 2", ROOT / ".venv" / "var"), ("echo a:x:7:7:A:/home/a:/bin/sh", "/home/a")],
+)
+def test_who_has_no_home_gets_one(tmp_path, known, home):
+    getent = tmp_path / "bin" / "getent"
+    getent.parent.mkdir()
+    getent.write_text(f"#!/bin/sh\n{known}\n")
+    getent.chmod(0o755)
+    path = f"{getent.parent}:{os.environ['PATH']}"
+    assert in_recipes(tmp_path, HOME="", PATH=path)["HOME"] == str(home)
+    assert in_recipes(tmp_path, HOME="/home/b", PATH=path)["HOME"] == "/home/b"
+
+
 def mkl_type(folder, cpuinfo, **user):
     """What a recipe of the Makefile finds in MKL_DEBUG_CPU_TYPE, or None."""
     (folder / "cpuinfo").write_text(cpuinfo)

@@ -25,6 +25,7 @@ def examine(where: list[Path]) -> list[Finding]:
     checks: list[Check] = [
         lambda: machine.python(bool(seen.place("paddle"))),
         *_of_machine(where[0], machine.DISK_MB),
+        folders.home,
         variables.variables,
         lambda: shadows.shadows(seen, where),
         *_of_packages(seen, where),

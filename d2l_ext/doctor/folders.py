@@ -18,6 +18,11 @@ def temporary() -> list[Finding]:
     return []
 
 
+def home() -> list[Finding]:
+    """No home folder, of a user whom the system does not know: Jupyter fails."""
+    return [] if os.path.isabs(os.path.expanduser("~")) else found("no-home")
+
+
 def runtime(folder: str) -> list[Finding]:
     """Where Jupyter writes how to reach a kernel: without it none starts."""
     return (
@@ -27,7 +32,9 @@ def runtime(folder: str) -> list[Finding]:
 
 def ipython() -> list[Finding]:
     """IPython's own folder: without it, each notebook begins with a warning."""
-    folder = os.environ.get("IPYTHONDIR") or os.path.expanduser("~/.ipython")
+    folder = os.path.expanduser(os.environ.get("IPYTHONDIR") or "~/.ipython")
+    if folder.startswith("~"):
+        return []  # of a home that is not there
     return [] if writable(folder) else found("ipython", folder=shown(folder))
 
 

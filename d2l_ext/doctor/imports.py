@@ -7,7 +7,7 @@ import re
 from importlib import metadata
 
 from .finding import Finding, found
-from .folders import writable
+from .folders import home, writable
 from .probe import Probe
 
 # What is in the text of an error, and the finding. The first that matches is the cause.
@@ -64,7 +64,9 @@ def imports(probe: Probe) -> list[Finding]:
 
 
 def _follows(error: str) -> bool:
-    """Whether it is a warning that PYTHONWARNINGS, which has a check, made an error."""
+    """Whether it comes of PYTHONWARNINGS or of no home, which have checks."""
+    if re.search("home directory|getpwuid", error):
+        return bool(home())
     is_warning = error.partition(":")[0].endswith("Warning")
     return is_warning and "error" in os.environ.get("PYTHONWARNINGS", "")
 
@@ -82,9 +84,9 @@ def _is_known(probe: Probe, stage: str, error: str) -> bool:
 
 
 def _explain(module: str, error: str, noise: str) -> Finding:
-    home = os.path.expanduser("~")
-    if os.path.join(home, "") in error and not writable(home):
-        return Finding("home", {"folder": home})
+    folder = os.path.expanduser("~")
+    if os.path.join(folder, "") in error and not writable(folder):
+        return Finding("home", {"folder": folder})
     text = f"{error}\n{noise}"
     last = " ".join(error.split())
     values = {

@@ -367,6 +367,18 @@ SENTENCES = {
             "在启动Jupyter之前把HOME设为自己的文件夹。",
         ),
     ),
+    "no-home": Sentence(
+        True,
+        (
+            "There is no home folder: HOME is not set, and the system knows none for this "
+            "user. Jupyter and matplotlib need one.",
+            "Set HOME to a folder of yours before Jupyter starts.",
+        ),
+        (
+            "没有主文件夹：没有设置HOME，系统也不知道这个用户的主文件夹，而Jupyter和matplotlib要用它。",
+            "在启动Jupyter之前把HOME设为自己的文件夹。",
+        ),
+    ),
     "temporary": Sentence(
         True,
         (
