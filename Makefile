@@ -16,8 +16,9 @@ UNNEEDED := -p no:hypothesispytest -p no:anyio
 
 # What a user has set up for other work must not change what the notebooks show, and
 # a home folder that cannot be written to must not bring up warnings in them.
-# Of Python's variables, those stay that say how a terminal is written to.
-KEPT := PYTHONIOENCODING PYTHONUTF8 PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
+# Of Python's variables, those stay that say how it writes to a terminal, and where it keeps
+# what it has compiled.
+KEPT := PYTHONIOENCODING PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
 unexport $(filter-out $(KEPT),$(filter PYTHON%,$(.VARIABLES)))
 unexport PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD
 unexport JUPYTER_PATH MPLBACKEND MATPLOTLIBRC
