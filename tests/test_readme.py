@@ -1,6 +1,6 @@
 """The commands and Python blocks of the READMEs and of CONTRIBUTING do what they say."""
 
-import os
+import functools
 import re
 import shlex
 import subprocess
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+import steps
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["README.md", "README_cn.md"]
@@ -37,8 +39,15 @@ def commands(name):
 COMMANDS = sorted({c for name in ALL for c in commands(name)})
 
 
+@functools.lru_cache(maxsize=1)
+def own_environment():
+    """Without what a user may have told pip, such as PIP_USER or PIP_TARGET."""
+    env = steps.pip_environment(sys.executable)
+    return {k: v for k, v in env.items() if not k.startswith("MAKE")}
+
+
 def run(*command):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    env = own_environment()
     done = subprocess.run(
         command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
     )
