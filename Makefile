@@ -27,10 +27,15 @@ export MPLCONFIGDIR := $(STATE)/matplotlib
 export JUPYTER_RUNTIME_DIR := $(STATE)/jupyter
 export JUPYTER_PREFER_ENV_PATH := 1
 
-# Jupyter does not start without a home. A container that runs as a mere number has none.
-ifeq ($(HOME),)
+# Jupyter does not start without a home that it can write to, and a container that runs
+# as a mere number has none. Nor could pip keep there what it has fetched.
+ifeq ($(shell test -w "$$HOME" && echo 1),)
 KNOWN_HOME := $(shell getent passwd "$$(id -u)" 2>/dev/null | cut -d: -f6)
+KNOWN_HOME := $(shell test -w "$(KNOWN_HOME)" && echo "$(KNOWN_HOME)")
 export HOME := $(or $(KNOWN_HOME),$(STATE))
+ifeq ($(KNOWN_HOME)$(PIP_CACHE_DIR),)
+export PIP_NO_CACHE_DIR := 1
+endif
 endif
 
 # Paddle's matrix library takes its slowest way on AMD, unless it is told to use AVX2: a

@@ -472,7 +472,8 @@ def in_recipes(folder, *options, **user):
     """The environment that a recipe of the Makefile has."""
     code = "import json, os; print(json.dumps(dict(os.environ)))"
     (folder / "show.mk").write_text(f"show:\n\t@{sys.executable} -Ic '{code}'\n")
-    ours = ("MAKE", "MKL_DEBUG_CPU_TYPE")  # of the make that may be running this
+    # Of the make that may be running this.
+    ours = ("MAKE", "MKL_DEBUG_CPU_TYPE", "PIP_")
     env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     done = subprocess.run(
         ["make", "-sf", "Makefile", "-f", folder / "show.mk", "show", *options],
@@ -504,17 +505,27 @@ def test_what_is_set_up_for_other_programs_does_not_reach_ours(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "known, home",
-    [("exit 2", ROOT / ".venv" / "var"), ("echo a:x:7:7:A:/home/a:/bin/sh", "/home/a")],
+    "given, known, home",
+    [
+        ("", "exit 2", ROOT / ".venv" / "var"),
+        ("/no-such", "exit 2", ROOT / ".venv" / "var"),
+        ("/no-such", "echo a:x:7:7:A:/no-such:/bin/sh", ROOT / ".venv" / "var"),
+        ("/no-such", "echo a:x:7:7:A:/tmp:/bin/sh", "/tmp"),
+        ("", "echo a:x:7:7:A:/tmp:/bin/sh", "/tmp"),
+        ("{}/mine, #1", "echo a:x:7:7:A:/tmp:/bin/sh", "{}/mine, #1"),
+    ],
 )
-def test_who_has_no_home_gets_one(tmp_path, known, home):
+def test_who_has_no_home_to_write_to_gets_one(tmp_path, given, known, home):
     getent = tmp_path / "bin" / "getent"
     getent.parent.mkdir()
     getent.write_text(f"#!/bin/sh\n{known}\n")
     getent.chmod(0o755)
-    path = f"{getent.parent}:{os.environ['PATH']}"
-    assert in_recipes(tmp_path, HOME="", PATH=path)["HOME"] == str(home)
-    assert in_recipes(tmp_path, HOME="/home/b", PATH=path)["HOME"] == "/home/b"
+    (tmp_path / "mine, #1").mkdir()
+    path, home = f"{getent.parent}:{os.environ['PATH']}", str(home).format(tmp_path)
+    found = in_recipes(tmp_path, HOME=given.format(tmp_path), PATH=path)
+    assert found["HOME"] == home
+    # pip would fill .venv with what it has fetched; without a home it keeps nothing.
+    assert ("PIP_NO_CACHE_DIR" in found) is home.startswith(f"{ROOT}/")
 
 
 def mkl_type(folder, cpuinfo, **user):
