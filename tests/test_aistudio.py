@@ -75,8 +75,10 @@ class Clean:
                 (self.site / path.name).symlink_to(path)
         self.folder = folder / "elsewhere"
         self.folder.mkdir()
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+        users = "PYTHON", "PIP_"
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(users)}
         self.env.update(PIP_NO_INDEX="1", PYTHONIOENCODING="utf-8")
+        self.env.update(PIP_CONFIG_FILE=os.devnull)
         self.env.update(JUPYTER_DATA_DIR=str(folder), JUPYTER_PREFER_ENV_PATH="1")
         self.env.pop("JPY_SESSION_NAME", None)
 
