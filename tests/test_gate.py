@@ -784,3 +784,16 @@ def test_one_break_in_the_counting_is_one_message(counts, wrong):
     cells = [new_code_cell("x", execution_count=count) for count in counts]
     notebook = new_notebook(cells=cells, metadata=KERNEL)
     assert [sentence for _, sentence in rules.problems(notebook)] == wrong
+
+
+def test_what_is_compared_is_computed_in_one_thread(tmp_path, monkeypatch):
+    """Paddle writes a warning where it is told to take more, and digits may differ."""
+    cell = new_code_cell("import os\nprint(os.environ.get('OMP_NUM_THREADS'))")
+    cell.execution_count = 1
+    cell.outputs = [new_output("stream", name="stdout", text="None\n")]
+    notebook = new_notebook(cells=[cell], metadata=copy.deepcopy(KERNEL))
+    nbformat.write(notebook, str(tmp_path / "a.ipynb"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    process = start(tmp_path, *GATE)
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, output

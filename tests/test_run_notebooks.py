@@ -393,6 +393,18 @@ def test_in_place_twice_gives_the_same_bytes(folder):
     assert first.endswith(b"}\n") and b"\\u" not in first
 
 
+def test_what_is_stored_is_computed_in_one_thread(folder, monkeypatch):
+    cell = "import os\nprint(os.environ.get('OMP_NUM_THREADS'))"
+    path = save(folder, "a.ipynb", [cell])
+    for what, result, threads in (
+        ("run", folder / "build" / "a.ipynb", "2\n"),  # a reader's own choice
+        ("in-place", path, "None\n"),
+    ):
+        monkeypatch.setenv("OMP_NUM_THREADS", "2")
+        assert run_notebooks.main([what, str(path)]) == 0
+        assert outputs(result) == [threads]
+
+
 def test_in_place_removes_what_an_editor_left(folder):
     old = new_code_cell("1 + 1", execution_count=17)
     old.metadata = {"execution": {"a": "x"}, "ExecuteTime": {}, "tags": ["mine"]}

@@ -225,6 +225,7 @@ def run(path, progress):
 
 def in_place(path, progress):
     """Into the notebook itself, unless a cell failed."""
+    os.environ.pop("OMP_NUM_THREADS", None)  # as in the gate
     notebook, failure = execute(path, progress)
     progress.end()
     if failure:

@@ -1,5 +1,6 @@
 """pytest hooks: refuse the ways to run that would not test, and hand notebooks over."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,8 @@ def pytest_configure(config):
         option.nbval_kernel_startup_timeout = max(
             option.nbval_kernel_startup_timeout, KERNEL_STARTUP
         )
+    # Where it is more than 1, Paddle writes a warning, and the last digits may differ.
+    os.environ.pop("OMP_NUM_THREADS", None)
     _check_not_empty(config)
 
 
