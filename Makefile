@@ -100,7 +100,7 @@ test-bundle: aistudio  ## run that zip's notebooks where students would, 10 minu
 	@$(VENV_PYTHON) tools/test_bundle.py
 
 lab: setup  ## open JupyterLab on the notebooks, for this machine only
-	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)/notebooks" $(if $(filter 0,$(shell id -u)),--allow-root)
+	@$(VENV_PYTHON) -m jupyter lab --ip=127.0.0.1 --ServerApp.root_dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 doctor:  ## find why a notebook fails on this machine, and what to do
 	@$(NEED_PYTHON)

@@ -540,6 +540,21 @@ def test_who_has_no_home_to_write_to_gets_one(tmp_path, given, known, home):
     assert ("PIP_NO_CACHE_DIR" in found) is home.startswith(f"{ROOT}/")
 
 
+def test_no_recipe_holds_the_path_of_the_clone():
+    """A shell would read what it takes for its own in there, such as $ and `."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "PYTHON"))}
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    done = subprocess.run(
+        ["make", "-n", *targets],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "jupyter lab" in done.stdout and str(ROOT) not in done.stdout
+
+
 def mkl_type(folder, cpuinfo, **user):
     """What a recipe of the Makefile finds in MKL_DEBUG_CPU_TYPE, or None."""
     (folder / "cpuinfo").write_text(cpuinfo)
