@@ -190,6 +190,21 @@ def test_bleu_of_the_translations_that_are_shown(data):
         assert shown == f"{bleu_by_hand(french, held_out[english]):.3f}"
 
 
+def test_none_of_the_translations_that_are_shown_is_word_by_word():
+    """Each has a phrase that the text names, or is one of the two dates."""
+    said = NOTEBOOK.source("weights-text")
+    assert "没有一句可以逐词照译" in said and "两个日期" in said
+    phrases, dates = re.findall("“([^”]*)”要说成“([^”]*)”", said), 0
+    for line in NOTEBOOK.printed("translations").splitlines():
+        english, french = re.match(r"(.*) => (.*)，", line).groups()
+        if english.split()[0].endswith("day"):
+            dates += 1
+            assert english.split()[1] == "december" and french.endswith(" décembre")
+        else:
+            assert any(e in english and f in french for e, f in phrases), line
+    assert dates == 2
+
+
 def test_sentences_that_went_wrong(data):
     lines = NOTEBOOK.printed("errors").splitlines()
     held_out = NOTEBOOK.printed("score").splitlines()[1]
