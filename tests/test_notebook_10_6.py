@@ -5,6 +5,7 @@ compared with what they have to be.
 """
 
 import math
+import re
 
 import numpy as np
 import paddle
@@ -220,3 +221,12 @@ def test_similarity_by_depth():
             found.append((unit @ unit.T)[~np.eye(n, dtype=bool)].mean())
         values = "、".join(f"{found[i - 1]:.2f}" for i in (2, 8, 24))
         assert f"是{values}，" in line and line.endswith(f"{np.abs(X).max():.1f}")
+
+
+def test_guessing_is_compared_with_what_is_printed():
+    """Without positions: the share that is printed, beside 1 of 11 tokens."""
+    first = printed("exercise-2-training").splitlines()[0]
+    share = int(re.search(r"(\d+)%", first)[1])
+    said = CELLS["exercise-2-solution-text"].source
+    assert f"猜对了{share}%，是在11个词元中随意猜（约{100 / 11:.0f}%）的三倍多" in said
+    assert 3 < share / (100 / 11) < 4
