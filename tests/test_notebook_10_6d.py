@@ -107,6 +107,22 @@ def test_figures_show_something():
         assert (pixels != pictures.WHITE).any() and min(pixels.shape[:2]) > 300
 
 
+def test_numbers_of_the_rotary_figure_stand_apart():
+    """By more than their size, each in the direction of its point."""
+    given = names("rope-figure")
+    given["figure"].canvas.draw()
+    points = given["figure"].dpi / 72
+    for j, panel in enumerate(given["panels"]):
+        for i, text in enumerate(panel.texts):
+            assert text.get_text() == str(i)
+            x, y = text.get_position()
+            angle = i * 10000 ** (-2 * j / 8) % (2 * math.pi)
+            assert math.isclose(math.atan2(y, x) % (2 * math.pi), angle, abs_tol=1e-6)
+        places = [panel.transData.transform(t.get_position()) for t in panel.texts]
+        for one, other in itertools.combinations(places, 2):
+            assert np.linalg.norm(one - other) > 1.2 * points * text.get_size()
+
+
 def turn(delta, d):
     """Turns rows (sin, cos) of (10.6.2) by delta places: (10.6.3) as blocks."""
     M = np.zeros((d, d))
