@@ -12,7 +12,7 @@ import math
 import re
 import time
 
-import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import paddle
 import pytest
