@@ -403,14 +403,26 @@ def test_dashed_lines_have_the_slopes_of_theory(letter):
     given["show"](panel, letter)
     expected = [(s[0], s[3]) for s in SWEEPS if s[1] == letter]
     texts = [text.get_text() for text in panel.get_legend().get_texts()]
-    wanted = [text for name, p in expected for text in (name, f"slope {p}")]
-    assert texts == wanted and len(panel.lines) == 2 * len(expected)
+    assert texts == [f"{name}, slope {power}" for name, power in expected]
+    assert len(panel.lines) == 2 * len(expected)
     for points, line, (_, power) in zip(panel.lines[::2], panel.lines[1::2], expected):
         assert (points.get_linestyle(), line.get_linestyle()) == ("None", "--")
         steps = np.diff(np.log(line.get_xydata()), axis=0)
         np.testing.assert_allclose(steps[:, 1] / steps[:, 0], power)
         ratio = np.log(line.get_ydata() / points.get_ydata())
         assert abs(ratio.sum()) < 1e-9  # as far below the points as above them
+
+
+def test_figure_of_times_is_as_wide_as_the_text():
+    """In print, a wider one and its labels are shrunk; the legends hide no point."""
+    given = timed(THEORY)
+    for cell in ("show", "times-figure"):
+        exec(NOTEBOOK.source(cell), given)
+    given["figure"].canvas.draw()
+    assert given["figure"].get_figwidth() <= 7
+    for panel in given["panels"]:
+        frame = panel.get_legend().get_window_extent()
+        assert not frame.overlaps(panel.get_window_extent())
 
 
 def test_only_the_figure_of_times_is_not_compared():
@@ -468,12 +480,17 @@ def test_stacks_reach_as_far_as_shown():
     titles = [panel.get_title() for panel in figure.axes[:12]]
     assert titles[::5] == ["CNN: 1", "RNN: 2", "attention: 4"]
     assert {tuple(p.images[0].get_clim()) for p in figure.axes[:12]} == {(0, 1)}
+    assert len(figure.axes) == 12  # and no colour bar: there is no value in between
+    assert [panel.get_ylabel() for panel in figure.axes[::4]] == ["output i"] * 3
+    assert [panel.get_xlabel() for panel in figure.axes[8:]] == ["input j"] * 4
 
 
 def test_one_step_of_the_rnn():
     lines = printed("one-step").splitlines()
-    for line, matrix in zip(lines, (np.eye(5), np.eye(5, k=-1))):
-        assert line.endswith(str(matrix.astype(int).tolist()))
+    for i, matrix in enumerate((np.eye(5), np.eye(5, k=-1))):
+        rows = [numbers(line) for line in lines[6 * i : 6 * i + 6]]
+        assert rows == [[], *matrix.tolist()]  # a row of the matrix is a line
+    assert len(lines) == 12
 
 
 def breadth_first(edges, start):
