@@ -231,6 +231,16 @@ def test_pooling_with_a_width_for_each_query():
     assert NOTEBOOK.printed("exercise-4-result").splitlines() == lines
 
 
+def test_each_figure_has_a_cell_and_a_sentence():
+    """What a cell shows is kept on one page: two figures leave the one before empty."""
+    cells = list(NOTEBOOK.cells.values())
+    for cell, following in zip(cells, cells[1:]):
+        shown = ["image/png" in o.get("data", {}) for o in cell.get("outputs", [])]
+        assert sum(shown) <= 1, cell.id
+        if any(shown):
+            assert following.cell_type == "markdown", cell.id
+
+
 def names():
     """What the checks of the exercises use of the notebook."""
     names = {"np": np, "paddle": paddle, "nn": paddle.nn, "n_test": 50, "n_train": 50}
