@@ -7,6 +7,7 @@ compared with what they have to be.
 import math
 import re
 
+import matplotlib
 import numpy as np
 import paddle
 import pytest
@@ -16,6 +17,7 @@ import d2l_ext
 from tests import reference
 from tests.notebooks import Notebook
 
+matplotlib.use("Agg")
 NOTEBOOK = Notebook("10-6-self-attention-and-positional-encoding.ipynb")
 CELLS, printed = NOTEBOOK.cells, NOTEBOOK.printed
 
@@ -95,6 +97,16 @@ def test_checks_that_are_shown_came_out_as_claimed():
                                        "改动第一个词元后，输出不变：", "False"]  # fmt: skip
     assert printed("order") == "输出只是跟着颠倒： True\n"
     assert printed("table").count("True") == 3 and "False" not in printed("table")
+
+
+def test_legend_hides_no_curve():
+    names = {"PositionalEncoding": saved_class(), "d2l": d2l_ext.patch_d2l()}
+    exec(NOTEBOOK.source("curves"), {"paddle": paddle, **names})
+    axes = names["d2l"].plt.gca()
+    axes.figure.canvas.draw()
+    frame = axes.get_legend().get_window_extent()
+    assert not frame.overlaps(axes.get_window_extent())
+    names["d2l"].plt.close("all")
 
 
 def test_frequencies_that_are_read_off():
