@@ -1,6 +1,7 @@
 """Section 10.1: the notebook against the book's outline, and its numbers a second way."""
 
 import math
+import re
 
 import numpy as np
 import paddle
@@ -25,6 +26,13 @@ def test_headings_and_figures_stand_in_the_book_s_order():
     ]
     order = NOTEBOOK.places("**图10.1.1**", "**图10.1.2**", "**图10.1.3**", "## 小结")
     assert order == sorted(order)
+
+
+def test_both_names_of_paddle_are_said_once():
+    """Whoever reads on meets both."""
+    assert NOTEBOOK.prose.count("飞桨（Paddle）") == 1
+    first = re.search("飞桨|Paddle", NOTEBOOK.prose)
+    assert NOTEBOOK.prose.startswith("飞桨（Paddle）", first.start())
 
 
 def test_every_reference_is_cited_and_listed():

@@ -42,6 +42,13 @@ def test_headings_equations_and_figure_stand_in_the_book_s_order():
     assert order == sorted(order)
 
 
+def test_both_names_of_paddle_are_said_once():
+    """Whoever reads on meets both."""
+    assert NOTEBOOK.prose.count("飞桨（Paddle）") == 1
+    first = re.search("飞桨|Paddle", NOTEBOOK.prose)
+    assert NOTEBOOK.prose.startswith("飞桨（Paddle）", first.start())
+
+
 def test_every_reference_is_cited_and_listed():
     cited, listed = NOTEBOOK.references()
     assert cited == listed == set(range(1, 10))
