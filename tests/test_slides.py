@@ -160,6 +160,22 @@ def test_what_a_figure_shows_is_said_on_its_slide(kind):
 
 
 @needs_reveal
+@pytest.mark.parametrize("kind", ["skip", "notes"])
+def test_what_a_figure_shows_is_said_though_the_text_is_left_out(kind):
+    page = deck(
+        code("draw()", "slide", [figure(400, 300)]),
+        text("shows", kind),
+        code("again()", "slide", [figure(400, 300)]),
+        text("that\n\nthen", kind),
+        code("hidden()", "skip", [figure(400, 300)]),
+        text("silent\n\nthen", "skip"),
+    )
+    notes = "then" if kind == "notes" else ""
+    assert on_slides(page) == ["draw()shows", "again()that" + notes]
+    assert page.count('<aside class="notes">') == len(notes) / 4
+
+
+@needs_reveal
 @pytest.mark.parametrize("source", ["# Heading\n\ntext", "one paragraph"])
 def test_what_is_said_of_something_else_begins_its_slide(source):
     drawn = code("draw()", "slide", [figure(400, 300)])

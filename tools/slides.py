@@ -99,18 +99,21 @@ def has_figure(cell):
 def sentence_apart(cell):
     """The paragraph that says what the figure above shows, and the rest, if any.
 
-    What would begin a slide begins it after that paragraph.
+    It is on the figure's slide even where the text is not shown, or begins another
+    slide: then the rest does.
     """
     first, blank, rest = cell.source.partition("\n\n")
     kind = kind_of(cell)
-    if not blank or first.startswith("#") or kind in HIDDEN:
+    if first.startswith("#") or CHECK.match(first) or not (blank or kind in HIDDEN):
         return [cell]
     sentence = nbformat.from_dict(cell)
     sentence.source, cell.source = first, rest
     cell.id += "-rest"
-    if kind in ("slide", "subslide"):
+    if kind in HIDDEN:
+        sentence.metadata.slideshow.slide_type = "fragment"
+    elif kind in ("slide", "subslide"):
         sentence.metadata.slideshow.slide_type = "-"
-    return [sentence, cell]
+    return [sentence, cell] if rest else [sentence]
 
 
 def kind_of(cell):
@@ -127,7 +130,8 @@ def split(notebook):
             cell.source = CHECK.sub("", cell.source)
             if not cell.source:
                 continue
-        if cell.cell_type == "markdown" and has_figure(above):
+        shown = has_figure(above) and kind_of(above) not in HIDDEN
+        if cell.cell_type == "markdown" and shown:
             copy.cells += sentence_apart(cell)
             continue
         copy.cells.append(cell)
