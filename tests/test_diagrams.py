@@ -1,6 +1,7 @@
 """What the drawn figures show is right."""
 
 import doctest
+import itertools
 
 import matplotlib
 import numpy as np
@@ -282,6 +283,27 @@ def test_attention_lines_lead_from_the_queries_to_the_keys():
     assert [panel.get_title() for panel in panels[0]] == list("12345")
 
 
+def test_tokens_of_attention_lines_stay_in_their_panels_and_fill_them():
+    """Wide letters and narrow ones, dollar signs that are no formula, a line's end."""
+    tokens = [["mmmmmmmmmmmm", "a"], ["illi", "$mmmm$"], ["a", "mm\nmm", "mm"]]
+    for queries, keys in itertools.product(tokens, tokens):
+        weights = np.full((1, 2, len(queries), len(keys)), 0.5)
+        panels = diagrams.attention_lines(weights, queries, keys)[0]
+        figure = panels[0].figure
+        figure.canvas.draw()
+        for panel in panels:
+            edge = panel.get_window_extent()
+            boxes = [token.get_window_extent() for token in panel.texts]
+            # Two tokens in neighbouring panels are not read as one, and no room is
+            # wasted: a wide figure is shrunk in print, with its letters.
+            for gap in (
+                min(box.x0 for box in boxes) - edge.x0,
+                edge.x1 - max(box.x1 for box in boxes),
+            ):
+                assert 0.03 < gap / figure.dpi < 0.17
+        plt.close(figure)
+
+
 def test_attention_lines_of_tensors_and_of_one_head():
     one = diagrams.attention_lines(paddle.to_tensor(WEIGHTS[0, 0]), QUERIES, KEYS)
     assert one.shape == (1, 1) and len(lines(one[0, 0])) == 21
@@ -304,6 +326,19 @@ def test_clocks_have_the_hands_that_are_given():
         assert panel.get_aspect() == 1 and panel.get_xlim()[1] > 1
         assert panel.get_title() == ("vwxyz"[j] if i == 0 else "")
         assert list(words(panel)) == (["abc"[i]] if j == 0 else [])
+
+
+def test_eight_clocks_are_no_wider_than_a_page_and_their_texts_stay_apart():
+    """Where a figure is wider than the text, print shrinks it, with its letters."""
+    texts = [f"j = {10 + j}" for j in range(8)]
+    panels = diagrams.clocks(np.tile([0, 1], (8, 8, 1)), texts, texts)
+    figure = panels[0, 0].figure
+    figure.canvas.draw()
+    assert figure.get_figwidth() < 505 / 72
+    titles = [panel.title.get_window_extent() for panel in panels[0]]
+    assert all(one.x1 < other.x0 for one, other in zip(titles, titles[1:]))
+    names = [panel.texts[-1].get_window_extent() for panel in panels[:, 0]]
+    assert min(name.x0 for name in names) > 0
 
 
 def test_clocks_begin_at_twelve_and_turn_as_clocks_do():

@@ -239,11 +239,14 @@ def test_what_is_said_of_the_places():
 
 
 def test_dates_and_numbers_apart(attention):
-    lines = printed("dates").splitlines()
+    head, *lines = printed("dates").splitlines()
+    # The columns are named as in the table above it.
+    columns, _, _ = printed("places").partition("encoder")
+    assert head == f"{columns}encoder，最后一个" and len(lines) == 2
     for line, name, is_date in zip(lines, ("日期", "数"), (True, False)):
         parts = [p for p in attention["encoder"] if p[1][0].endswith("day") is is_date]
         row, _ = share_of(parts, PLACES["最后一个"])
-        assert line == f"{row}  {name}，{len(parts)}句，最后一个" and len(parts) == 150
+        assert line == f"{row}  {name}，{len(parts)}句" and len(parts) == 150
     dates, numbers = ([int(n) for n in re.findall(r"(\d+)%", line)] for line in lines)
     assert all(a > b for a, b in zip(dates, numbers))
     assert {i for i in range(4) if dates[i] > 2 * numbers[i]} == {0, 1, 3}

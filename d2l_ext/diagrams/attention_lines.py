@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDEST = 5  # points, the line of weight 1
-# In inches: a row of tokens, a title; a line from side to side, a letter, and the gap
-# between a line and a token.
+# In inches: a row of tokens, a title; a line from side to side, and the gaps between a
+# line and a token, and between a token and the edge of its panel.
 TOKEN, TITLE = 0.28, 0.4
-LINE, LETTER, GAP = 0.8, 0.085, 0.05
+LINE, GAP, EDGE = 0.5, 0.05, 0.1
 COLORS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6", "C9")  # of a head; no grey
 
 
@@ -64,8 +65,8 @@ def attention_lines(
     queries = _check.texts("queries", queries, num_queries)
     keys = _check.texts("keys", keys, num_keys)
     shown_titles = titles_of(titles, rows, columns)
-    side = 2 * GAP + LETTER * max(map(len, [*queries, *keys]))
-    width, height = 2 * side + LINE, TOKEN * max(num_queries, num_keys)
+    left, right = (GAP + _width(texts) + EDGE for texts in (queries, keys))
+    width, height = left + LINE + right, TOKEN * max(num_queries, num_keys)
     total = rows * (height + TITLE)
     figure, axes = new_panels(rows, columns, figsize=(columns * width, total))
     figure.subplots_adjust(0, 0, 1, 1 - TITLE / total, 0, TITLE / height)
@@ -76,9 +77,23 @@ def attention_lines(
         _write(panel, keys, x=1 + GAP / LINE, ha="left")
         panel.set_title(shown_titles[i][j])
         panel.set(
-            xlim=(-side / LINE, 1 + side / LINE), ylim=(height / TOKEN - 0.5, -0.5)
+            xlim=(-left / LINE, 1 + right / LINE), ylim=(height / TOKEN - 0.5, -0.5)
         )
     return without_echo(axes)
+
+
+def _width(tokens: list[str]) -> float:
+    """Inches of the widest; whole hundredths, which no version's rounding changes."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties()  # of the size that texts have
+    points = (
+        text_to_path.get_text_width_height_descent(line, font, ismath=False)[0]
+        for token in tokens
+        for line in token.split("\n")
+    )
+    return math.ceil(max(points) / 72 * 100) / 100
 
 
 def _outside(weights: Array) -> float:

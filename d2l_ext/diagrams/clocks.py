@@ -15,6 +15,8 @@ from ._style import INK, PALE, PATH, arrow, new_panels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+CLOCK = 0.55  # inches, the least that keeps the titles of neighbours apart
+
 
 def clocks(hands: Drawable, rows: Sequence[str], columns: Sequence[str]) -> Array:
     """Draw each pair of a sine and a cosine as the hand of a clock.
@@ -56,7 +58,7 @@ def clocks(hands: Drawable, rows: Sequence[str], columns: Sequence[str]) -> Arra
     num_rows, num_columns = array.shape[:2]
     rows = _check.texts("rows", rows, num_rows)
     columns = _check.texts("columns", columns, num_columns)
-    size = (0.9 * num_columns + 0.7, 0.9 * num_rows + 0.4)
+    size = (CLOCK * num_columns + 0.7, CLOCK * num_rows + 0.4)
     figure, axes = new_panels(num_rows, num_columns, figsize=size)
     axes = axes.reshape(num_rows, num_columns)
     for (i, j), panel in np.ndenumerate(axes):
