@@ -78,6 +78,7 @@ class Clean:
         users = "PYTHON", "PIP_"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(users)}
         self.env.update(PIP_NO_INDEX="1", PYTHONIOENCODING="utf-8")
+        self.env["PYTHON_COLORS"] = "0"  # tracebacks are read; pip does not look at it
         self.env.update(PIP_CONFIG_FILE=os.devnull)
         self.env.update(JUPYTER_DATA_DIR=str(folder), JUPYTER_PREFER_ENV_PATH="1")
         self.env.pop("JPY_SESSION_NAME", None)
