@@ -21,7 +21,7 @@ from pypdf import PdfReader
 
 import chromium
 import pdf_text
-from html_page import MATHJAX, beside, export, language_of
+from html_page import MATHJAX, beside, export, has_figure, language_of
 from problems import Problem, explain_os_error
 from run_notebooks import ROOT, Failure, find, place, shown, write
 
@@ -64,8 +64,7 @@ def is_long(cell):
     """Whether its code and what it shows are better not kept on one page."""
     outputs = cell.get("outputs", [])
     lines = sum(output.get("text", "").count("\n") for output in outputs)
-    figure = any("image/png" in output.get("data", {}) for output in outputs)
-    return cell.source.count("\n") >= 8 and (figure or lines >= 8)
+    return cell.source.count("\n") >= 8 and (has_figure(cell) or lines >= 8)
 
 
 def whole(paths):

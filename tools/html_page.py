@@ -65,6 +65,11 @@ def language_of(path):
     return "en" if path.parent.name == "en" else "zh"
 
 
+def has_figure(cell):
+    outputs = cell.get("outputs", [])
+    return any("image/png" in output.get("data", {}) for output in outputs)
+
+
 def title_of(notebook, default):
     """The first heading, as plain text."""
     for cell in notebook.cells:

@@ -19,7 +19,7 @@ import nbformat
 from nbconvert.exporters import SlidesExporter
 
 import chromium
-from html_page import beside, export
+from html_page import beside, export, has_figure
 from problems import Problem, explain_os_error
 from run_notebooks import ROOT, Failure, find, place, shown, write
 
@@ -91,11 +91,6 @@ def has_room(cell):
     return lines <= 3 or not any(heights) or 25 * lines + sum(heights) < 450
 
 
-def has_figure(cell):
-    outputs = cell.get("outputs", [])
-    return any("image/png" in output.get("data", {}) for output in outputs)
-
-
 def sentence_apart(cell):
     """The paragraph that says what the figure above shows, and the rest, if any.
 
@@ -120,8 +115,18 @@ def kind_of(cell):
     return cell.metadata.get("slideshow", {}).get("slide_type", "-")
 
 
+def figure_apart(cell):
+    """The code, and what it shows as a cell that begins a slide."""
+    figure = nbformat.from_dict(cell)
+    figure.id += "-figure"
+    figure.metadata.slideshow = {"slide_type": "subslide"}
+    figure.metadata.transient = {"remove_source": True}
+    cell.outputs = []
+    return [cell, figure]
+
+
 def split(notebook):
-    """A copy in which a figure that is drawn by much code begins a slide."""
+    """A copy whose cells are the parts that slides are made of."""
     copy = nbformat.from_dict(dict(notebook, cells=[]))
     cells = notebook.cells
     for above, cell, below in zip([{}, *cells], cells, [*cells[1:], None]):
@@ -130,18 +135,13 @@ def split(notebook):
             cell.source = CHECK.sub("", cell.source)
             if not cell.source:
                 continue
-        shown = has_figure(above) and kind_of(above) not in HIDDEN
-        if cell.cell_type == "markdown" and shown:
+        is_below_figure = has_figure(above) and kind_of(above) not in HIDDEN
+        if cell.cell_type == "markdown" and is_below_figure:
             copy.cells += sentence_apart(cell)
-            continue
-        copy.cells.append(cell)
-        if kind_of(cell) not in HIDDEN and not has_room(cell):
-            figure = nbformat.from_dict(cell)
-            figure.id += "-figure"
-            figure.metadata.slideshow = {"slide_type": "subslide"}
-            figure.metadata.transient = {"remove_source": True}
-            cell.outputs = []
-            copy.cells.append(figure)
+        elif kind_of(cell) not in HIDDEN and not has_room(cell):
+            copy.cells += figure_apart(cell)
+        else:
+            copy.cells.append(cell)
     return copy
 
 
